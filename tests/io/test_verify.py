@@ -112,9 +112,13 @@ def assert_holds(path, table):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
-    assert any("within" in line.text for line in lines) == (
-        mkl.load_model(path).dual_objective_ is not None
-    )
+    model = mkl.load_model(path)
+    bounds = [line.text for line in lines if line.text.startswith("dual value")]
+    assert len(bounds) == np.size([] if model.dual_objective_ is None else model.dual_objective_)
+    assert bounds or model.dual_point_ is None
+    for text, size in zip(bounds, np.ravel(model.objective_), strict=False):
+        stated, found = map(float, re.findall(r"(?:stated|found) ([^,]+)", text))
+        assert stated == pytest.approx(found, rel=1e-6, abs=1e-6 * abs(size))
     return lines
 
 
@@ -124,7 +128,7 @@ MODELS = [
     *((with_kernels(model), "regression") for model in REGRESSORS),
     *((mkl.HKLRegressor(basis, lam=0.05, normalize_basis=k % 2 > 0, tol=1e-2), "regression")
       for k, basis in enumerate(BASES)),
-    (mkl.LpMKLOneClass(p=1.5, kernels=KERNELS), "regression"),
+    *((mkl.LpMKLOneClass(p=p, nu=nu, kernels=KERNELS), "regression") for p, nu in ((1.5, None), (2.0, 0.3))),
 ]  # fmt: skip
 
 

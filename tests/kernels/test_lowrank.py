@@ -19,6 +19,7 @@ from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every, share
+from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import refused
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
@@ -116,19 +117,7 @@ def brackets(fit, exact, grams, y, loss, C, penalty, fit_intercept=True):
     assert fit.status.ok
     assert fit.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
     assert exact.objective >= fit.dual_objective - 1e-6 * abs(exact.objective)
-    parts = (
-        fit.weights,
-        fit.dual_coef,
-        fit.intercept,
-        loss,
-        C,
-        penalty,
-        fit.dual_point,
-        fit_intercept,
-    )
-    assert mkl.certificate(grams, y, *parts) == pytest.approx(
-        (fit.objective, fit.dual_objective), rel=1e-5
-    )
+    assert_proved(fit, grams, y, loss, C, penalty, fit_intercept, rel=1e-5)
 
 
 @every("of_loss, of_penalty", share(product(LOSSES, enumerate(PENALTIES)), 2))

@@ -27,8 +27,8 @@ from mklcore.problem.penalties import (
     WeightedLpNorm,
     norms,
 )
-from mklcore.problem.problem import certificate
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import refused
 
 N = 20
@@ -76,17 +76,7 @@ def test_every_triple_is_certified_or_refused(name, penalty, solver, C):
         return
     assert fit.status.ok
     assert 0.0 <= fit.gap <= 1e-3 * abs(fit.objective)
-    parts = (
-        fit.weights,
-        fit.dual_coef,
-        fit.intercept,
-        loss,
-        cost,
-        penalty,
-        fit.dual_point,
-        loss.takes_intercept,
-    )
-    assert certificate(K, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
+    assert_proved(fit, K, y, loss, cost, penalty, loss.takes_intercept)
     if solver == "silp":  # its bound feels the machine's error to first order
         assert fit.solves < 100
 

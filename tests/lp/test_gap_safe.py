@@ -14,8 +14,9 @@ from mklcore.lp.live import MOST_MB, LiveKernels, norms_of, radius_of, without_w
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, WarmStart, certificate
+from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every
+from tests.helpers.proofs import assert_proved
 
 CURVED = ["squared", "logistic", "squared_hinge"]
 N = 40
@@ -98,19 +99,7 @@ def test_off_and_on_give_the_same_path_and_its_certificates(loss, intercept):
         assert other.status.ok
         assert other.objective == pytest.approx(one.objective, rel=2e-5)
         np.testing.assert_allclose(other.weights, one.weights, atol=0.05)
-        parts = (
-            other.weights,
-            other.dual_coef,
-            other.intercept,
-            loss,
-            C,
-            LpNorm(1.0),
-            other.dual_point,
-            intercept,
-        )
-        assert certificate(K, y, *parts) == pytest.approx(
-            (other.objective, other.dual_objective), rel=1e-8
-        )
+        assert_proved(other, K, y, loss, C, LpNorm(1.0), intercept, rel=1e-8)
         assert one.screened is None
     counts = [(fit.screened, np.count_nonzero(fit.weights)) for fit in on[1:]]
     assert max(count.ruled_out for count, _ in counts) > 5

@@ -15,6 +15,7 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem
 from tests.helpers.every import every
+from tests.helpers.proofs import assert_proved
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(
     mkl.RBF(1.0, relative=True), 6
@@ -56,10 +57,7 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
         fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
         assert fit.n_iter <= most
         assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
-        reported = mkl.certificate(
-            K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point
-        )
-        assert (fit.objective, fit.dual_objective) == pytest.approx(reported, rel=1e-9)
+        assert_proved(fit, K, y, loss, 3e3, penalty, rel=1e-9)
         assert fit.history[-1].objective == fit.objective
 
 
@@ -97,9 +95,7 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
         rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True)
     )
     assert fit.status is Status.CANCELLED
-    parts = fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
-    found = mkl.certificate(stack.values, labels, *parts)
-    assert (fit.objective, fit.dual_objective) == pytest.approx(found, rel=1e-8)
+    assert_proved(fit, stack.values, labels, loss, 1.0, penalty, rel=1e-8)
 
 
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():

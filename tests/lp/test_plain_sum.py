@@ -16,8 +16,9 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, certificate
+from mklcore.problem.problem import Problem
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.proofs import assert_proved
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 
@@ -54,8 +55,7 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
         assert decide(summed, X) == pytest.approx(decide(stored, X), abs=1e-2)
 
 
-def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance_and_a_constant_is_one():
-    rng = np.random.default_rng(0)
+def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance_and_a_constant_is_one(rng):
     hinge = make_loss("hinge")
     rare = 15 if EVERY_CASE else 10
     n = 20 * rare
@@ -75,16 +75,7 @@ def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance_and_a_c
     # pairs may stand still, as their rounding has it
     assert fit.gap < max(0.01 * pairs.gap, 1e-9 * fit.objective)
     assert pairs.dual_objective <= fit.objective <= of_constant
-    parts = (
-        fit.weights,
-        fit.dual_coef,
-        fit.intercept,
-        "hinge",
-        100.0,
-        LpNorm(np.inf),
-        fit.dual_point,
-    )
-    assert certificate(K, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-9)
+    assert_proved(fit, K, y, hinge, 100.0, LpNorm(np.inf), rel=1e-9)
     alone = fit_weighted(np.outer(x[:, 0], x[:, 0])[None], y, 100.0, hinge, LpNorm(np.inf), True)
     assert alone.status.ok
     assert alone.objective == pytest.approx(of_constant, rel=1e-12)

@@ -16,6 +16,7 @@ from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, certificate
 from mklcore.problem.solution import MachineTask
+from tests.helpers.proofs import assert_proved
 
 LOSSES = (
     "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",
@@ -101,20 +102,8 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, lo
     slack = 1e-9 * abs(fit.objective)
     assert dual <= fit.objective + slack
     assert primal >= fit.dual_objective - slack
-    parts = (
-        fit.weights,
-        fit.dual_coef,
-        fit.intercept,
-        loss,
-        C,
-        penalty,
-        fit.dual_point,
-        drawn.intercept,
-    )
-    proved = certificate(drawn.K, drawn.y, *parts)
-    assert proved == pytest.approx(
-        (fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * abs(fit.objective)
-    )
+    asked = loss, C, penalty, drawn.intercept
+    assert_proved(fit, drawn.K, drawn.y, *asked, abs=1e-6 * abs(fit.objective))
     assert np.linalg.norm(fit.weights, p) == pytest.approx(1.0)
     assert np.all(fit.weights >= 0)
 

@@ -76,7 +76,7 @@ class Sizes:
         self.stack = kernels.grams(X).values
         self.rows = Rows.build(kernels, X)
         self.features = Nystroem(N).features(kernels, X, "multiplicative", False)
-        self._plain: dict[tuple[str, float, float], float] = {}
+        self._plain = {}
 
     def target(self, name):
         """The target that suits a loss."""

@@ -147,11 +147,10 @@ def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
     assert fit.gap == fit.history[-1].gap == pytest.approx(max(min(rounding, 1e-7), gap), rel=0.02)
 
 
-def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
+def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end(rng):
     """ "Relative gap reached 1e-10, tolerance asked 1e-3" was the warning: R is far below the
     objective.
     """
-    rng = np.random.default_rng(0)
     rows = rng.integers(0, 4, size=(4, 3)).astype(float)[rng.integers(0, 4, 40)]
     labels = rng.integers(0, 2, 40)
     model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)  # a warning would be an error

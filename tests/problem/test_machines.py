@@ -106,8 +106,7 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
 # A constant
 
 
-def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
-    rng = np.random.default_rng(0)
+def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant(rng):
     x = rng.normal(size=300)
     y = np.where(np.arange(300) < 12, 1.0, -1.0)
     K = np.outer(x, x)
@@ -125,8 +124,7 @@ def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
     assert found.steps < 1000
 
 
-def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():
-    rng = np.random.default_rng(0)
+def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing(rng):
     x = np.concatenate([np.zeros(3), rng.normal(size=37)])
     K = np.outer(x, x)
     K[:3, :3] = -2.6e-35

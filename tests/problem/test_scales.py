@@ -13,8 +13,9 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import certificate, scales_of
+from mklcore.problem.problem import scales_of
 from tests.helpers.every import every
+from tests.helpers.proofs import assert_proved
 from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
 
 often = settings(max_examples=10, deadline=None, derandomize=True)
@@ -54,20 +55,7 @@ def test_unnormalised_stacks_are_right_or_refused_with_two_scales(loss, span):
             refused += "has a mean diagonal of" in str(error)
             continue
         right += 1
-        found = certificate(
-            K,
-            drawn.y,
-            fit.weights,
-            fit.dual_coef,
-            fit.intercept,
-            loss,
-            C,
-            LpNorm(p),
-            fit.dual_point,
-        )
-        assert found == pytest.approx(
-            (fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * fit.objective
-        )
+        assert_proved(fit, K, drawn.y, loss, C, LpNorm(p), abs=1e-6 * fit.objective)
         assert fit.dual_objective <= fit.objective * (1 + 1e-9)
     assert right + refused == 6
     assert refused == 0 or span > 3
@@ -110,18 +98,7 @@ def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
             except KernelError:
                 continue
             right += 1
-            found = certificate(
-                K,
-                y,
-                fit.weights,
-                fit.dual_coef,
-                fit.intercept,
-                loss,
-                1e9,
-                LpNorm(p),
-                fit.dual_point,
-            )
-            assert found == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
+            assert_proved(fit, K, y, loss, 1e9, LpNorm(p))
             assert fit.dual_objective <= fit.objective
     assert right >= 7
     # three columns, thirty rows: what five copies of that differ by is rounding alone

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.answer.choices import (
@@ -90,7 +91,7 @@ def test_every_size_along_a_path_has_the_bound_of_its_own_fit_and_other_losses_n
             assert np.isnan(path.dual_gap).all()
             continue
         alone = [mkl.GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
-        np.testing.assert_allclose(
+        assert_allclose(
             path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max()
         )
 
@@ -145,11 +146,10 @@ def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
     assert captions.certificate(greedy, 0)[0][1].startswith("○ the best is at most ")
 
 
-def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
+def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best(rng):
     """y = a + b and a shadow of both that is nearer to y than either: the pursuit takes the shadow
     first.
     """
-    rng = np.random.default_rng(0)
     a, b, noise = rng.normal(size=(3, 60))
     X = np.column_stack([a, b, a + b + 0.8 * noise])
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
@@ -175,13 +175,13 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
     assert alternatives(best, 1)[0] == (names[:2], 0.0)
     assert is_searched(greedy)
     searched = best_choices(greedy, X, a + b, lambda *_: None)
-    np.testing.assert_allclose(searched.objective, best.objective)
+    assert_allclose(searched.objective, best.objective)
     cut = mkl.fit_path(
         mkl.GOMPRegressor(lam=0.1, kernels=kernels, n_kernels=2), X, a + b, "lam", [0.1]
     )
     assert not is_searched(cut)
     above = excesses(best, X, a + b, {"greedy": greedy, "cut": cut})
-    np.testing.assert_allclose(above["greedy"], greedy.objective / best.objective - 1.0, atol=1e-12)
+    assert_allclose(above["greedy"], greedy.objective / best.objective - 1.0, atol=1e-12)
     assert np.isnan(above["cut"]).tolist() == [True, False, True]
     renamed = replace(greedy, kernel_names=greedy.kernel_names[::-1])
     assert np.isnan(excesses(best, X, a + b, {"renamed": renamed})["renamed"]).all()
@@ -194,5 +194,5 @@ def test_without_relaxations_a_greedy_choice_has_the_bound_of_its_own_dual():
     with without_relaxations():
         own = model.copy_with("n_kernels", 2).fit(data.X, data.y == "setosa")
     assert own.dual_objective_ <= whole.dual_objective_ + 1e-12
-    np.testing.assert_array_equal(own.selected_, whole.selected_)
-    np.testing.assert_allclose(own.dual_coef_, whole.dual_coef_)
+    assert_array_equal(own.selected_, whole.selected_)
+    assert_allclose(own.dual_coef_, whole.dual_coef_)

@@ -211,11 +211,10 @@ def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels
     assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
 
 
-def test_the_hinge_takes_a_tolerance():
+def test_the_hinge_takes_a_tolerance(rng):
     """A loose machine is cheaper and within it; the path of the choice is the same where scores are
     far apart.
     """
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 3))
     y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, 1, 0)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)

@@ -171,8 +171,7 @@ def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed)
     assert larger.objective == pytest.approx(100 * smaller.objective, rel=1e-3)
 
 
-def test_products_in_twice_the_precision():
-    rng = np.random.default_rng(0)
+def test_products_in_twice_the_precision(rng):
     a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-8, 9, (2, 200))
     true = float(
         sum(Fraction(x) * Fraction(z) for x, z in zip(a.tolist(), b.tolist(), strict=True))

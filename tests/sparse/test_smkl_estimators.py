@@ -61,9 +61,8 @@ def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
     assert scores[:, 2] == pytest.approx(alone.decision_function(stack.block(np.arange(150), rows)))
 
 
-def test_votes_decide_and_margins_only_break_ties(iris):
+def test_votes_decide_and_margins_only_break_ties(iris, rng):
     X, _, model = iris
-    rng = np.random.default_rng(0)
     new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
     scores = model.contributions(new).sum(axis=0) + model.intercept_
     votes = np.zeros((300, 3))
@@ -276,8 +275,7 @@ def test_where_only_the_start_can_be_carried_or_nothing_that_is_said_and_the_gro
     assert held.status_ is Status.SETTLED
 
 
-def test_a_model_without_any_kernel_names_the_C_from_which_one_stays():
-    rng = np.random.default_rng(0)
+def test_a_model_without_any_kernel_names_the_C_from_which_one_stays(rng):
     X = rng.standard_normal((40, 3))
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
     ask = {"kernels": kernels, "loss": "squared", "terms": "gl"}

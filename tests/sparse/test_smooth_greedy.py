@@ -107,11 +107,10 @@ def test_classes(loss):
     assert set(pursuit.selected_.tolist()) & {2, 3}
 
 
-def test_rates_are_claimed_where_the_second_derivative_stays():
+def test_rates_are_claimed_where_the_second_derivative_stays(rng):
     assert [name for name in ("squared", "logistic", "squared_hinge", "huber") if has_rate(make_loss(name))] == [
         "squared", "logistic",
     ]  # fmt: skip
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     reported = mkl.GreedyMKLRegressor("empirical", loss="huber").fit(X, X[:, 0])
     assert "No rate" in reported.notes_[-1]
