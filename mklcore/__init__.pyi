@@ -154,6 +154,6 @@ from mklcore.gallery.theory import (
     restricted_condition as restricted_condition,
 )
 from mklcore.answer.columns import select_columns as select_columns
-from mklcore.answer.conformal import Conformal as Conformal
+from mklcore.estimators.conformal import Conformal as Conformal
 
 __version__: str

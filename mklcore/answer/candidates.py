@@ -31,9 +31,10 @@ from mklcore.errors import ParameterError, check_cancelled, suppress_convergence
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.io.catalog import ESTIMATORS
+from mklcore.kernels.blends import Ranked
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.functions import Delta, KernelSpec, median_distance
+from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, median_distance
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.normalisation import standardised
 from mklcore.kernels.stacks import rows_of
@@ -48,6 +49,8 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
 STRAIGHT = "straight lines"
 ALONE = "single columns and pairs"
 TOGETHER = "all columns together"
+SMOOTH = RBF(1.0, relative=True)
+WHOLE = {"all columns, rough": Laplacian(1.0, relative=True), "all columns, smooth": SMOOTH}
 ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
 # landmarks of a kernel of one column, and of all of them together
 LOW_RANK = (10, 50)
@@ -211,6 +214,14 @@ def machine(
     }
     kind: Any = kinds[task]
     return kind(p=p, loss="squared", kernels=kernels, approximation=approximation)
+
+
+def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
+    """One kernel of all columns by values and ranks."""
+    categories = [j for _, members in data.columns if len(members) > 1 for j in members]
+    return KernelDictionary(
+        (Ranked(radial, categories=categories),), feature_names=data.feature_names
+    )
 
 
 def landmarks(n_kernels: int, strings: bool) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple, TypeVar
@@ -13,7 +12,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mklcore._lazy import cached_property
 from mklcore.answer.candidates import (
@@ -25,24 +23,23 @@ from mklcore.answer.candidates import (
     targets,
 )
 from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
-from mklcore.answer.conformal import Conformal
 from mklcore.answer.raw_rows import AnswersRows
+from mklcore.answer.references import WORDS, Reference, plain_references, with_words
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, codes_of
-from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
+from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
+from mklcore.estimators.conformal import Conformal
 from mklcore.estimators.shapley import shapley_along, shapley_values
 from mklcore.figures.notebook import framed
 from mklcore.figures.one_file import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.sequences import IN_ROWS
 from mklcore.kernels.stacks import block_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
-from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import (
     Predictions,
     Scoring,
@@ -61,7 +58,6 @@ MOST = 250
 HELD_OUT = 0.25  # share of the rows on which plain models are chosen
 ALIKE = 0.9  # correlation from which columns are permuted together
 REPEATS = 5  # permutations
-PLAIN_WORDS = 200  # of all texts together, for trees
 T = TypeVar("T")
 ALONG = 40  # rows of the shares along a path
 
@@ -89,24 +85,6 @@ def later(make: Callable[[Exploration], T]) -> Any:
     return property(get, doc=make.__doc__)
 
 
-@dataclass(frozen=True, eq=False)
-class Baseline:
-    """A plain model: its validation ``score``, and the ``model``, which is fitted on ``rows`` when
-    it is asked for.
-    """
-
-    score: float
-    unfitted: Any
-    rows: Dataset
-
-    @cached_property
-    def model(self) -> Any:
-        """The fitted model."""
-        with one_blas_thread(), suppress_convergence_warnings():
-            own = hasattr(self.unfitted, "kernels")
-            return clone(self.unfitted).fit(self.rows if own else self.rows.X, self.rows.y)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Exploration(AnswersRows):
     """The answer for a table.
@@ -127,7 +105,7 @@ class Exploration(AnswersRows):
     model: Any
     notes: tuple[str, ...]
     _effects: tuple[ColumnEffect, ...]
-    _plain: dict[str, Baseline]
+    _plain: dict[str, Reference]
     _later: dict[str, Any] = field(default_factory=dict)
     threshold: float = USUAL
 
@@ -468,25 +446,16 @@ class Exploration(AnswersRows):
             notes = (
                 *notes,
                 (
-                    f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the "
+                    f"Forest and boosting read the {WORDS} most frequent words of the "
                     "texts as columns."
                 ),
             )
-        train, judge = rows.split(HELD_OUT, self.seed)
+        train, validation = rows.split(HELD_OUT, self.seed)
         found = plain_references(
-            with_words(train, train),
-            with_words(judge, train),
-            self.request.scoring,
-            only=tuple(names),
+            with_words(train, train), with_words(validation, train), self.request.scoring, names
         )
-        if missing := set(names) - {one.name for one in found}:
-            raise ParameterError(
-                f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, "
-                "majority or mean."
-            )
-        more = {
-            one.name: Baseline(one.score, clone(one.model), with_words(rows, rows)) for one in found
-        }
+        whole = with_words(rows, rows)
+        more = {name: replace(one, rows=whole) for name, one in found.items()}
         return replace(self, notes=notes, _plain=self._plain | more)
 
     def alone(self) -> Exploration:
@@ -735,21 +704,6 @@ def kernel_values(model: Any, read: Any) -> Array:
     values = np.atleast_3d(np.moveaxis(model.contributions(read), 0, 1))
     centred: Array = values - values.mean(axis=0)
     return centred
-
-
-def with_words(rows: Dataset, learnt: Dataset) -> Dataset:
-    """``rows`` with the most frequent words of the texts of ``learnt`` as columns, for models that
-    read no text.
-    """
-    if not rows.texts:
-        return rows
-    parts = [rows.X]
-    most = max(1, PLAIN_WORDS // len(rows.texts))
-    for (_, texts), (_, known) in zip(rows.texts, learnt.texts, strict=True):
-        found = TfidfVectorizer(max_features=most, min_df=IN_ROWS, sublinear_tf=True)
-        with suppress(ValueError):  # no word is left
-            parts.append(found.fit(known).transform(texts).toarray())
-    return Dataset(np.hstack(parts), rows.y, task=rows.task)
 
 
 # Could it be chance?

@@ -34,6 +34,7 @@ from sklearn.base import clone
 from mklcore.answer.candidates import (
     SMALL,
     TOGETHER,
+    WHOLE,
     AnswerRows,
     Candidate,
     Request,
@@ -41,6 +42,7 @@ from mklcore.answer.candidates import (
     folds_of,
     landmarks,
     machine,
+    of_all_columns,
     runs_over,
     score_along,
     shown,
@@ -49,13 +51,13 @@ from mklcore.answer.candidates import (
 )
 from mklcore.answer.exploration import (
     ALIKE,
-    Baseline,
     Exploration,
     columns_that_matter,
     correlations,
     decided_rows,
 )
 from mklcore.answer.one_machine import ONE, one_machine, second_look
+from mklcore.answer.references import kernel_references
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, counted
@@ -75,10 +77,8 @@ from mklcore.errors import (
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.figures.style import joined
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.kernels.blends import Ranked
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.functions import RBF, KernelSpec, Laplacian
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import rows_of
 from mklcore.parameters import is_finite_number
@@ -109,10 +109,6 @@ FEATURES = 2.4e10  # multiplications of sums over features of more rows
 DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
 SKEWED = 1.0  # skewness of a target from which its logarithm is tried
 BEHIND = 0.002  # of the score that a simpler model may be behind
-WHOLE = {
-    "all columns, rough": Laplacian(1.0, relative=True),
-    "all columns, smooth": RBF(1.0, relative=True),
-}
 QUARTERS = {
     1: "about a quarter is",
     2: "about half is",
@@ -329,7 +325,7 @@ def stages(
     effect, note = columns_that_matter(known, model, request)
     yield over("columns that matter", effect)
     tick()
-    plain = fit_references(known, compared, request, tick)
+    plain = kernel_references(known, compared, request, tick)
     answer = Exploration(
         known,
         request,
@@ -459,14 +455,6 @@ def offer_kernels(known: AnswerRows, request: Request) -> dict[str, Any]:
             if radial.base == "squared" or learn.n_features <= WIDE:
                 found[label] = of_all_columns(learn, radial)
     return found
-
-
-def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
-    """One kernel of all columns by values and ranks."""
-    categories = [j for _, members in data.columns if len(members) > 1 for j in members]
-    return KernelDictionary(
-        (Ranked(radial, categories=categories),), feature_names=data.feature_names
-    )
 
 
 def offer_candidates(
@@ -717,47 +705,3 @@ def fit_one_class(known: AnswerRows, request: Request) -> tuple[ScoredCandidate,
         found,
         index,
     )
-
-
-def fit_references(
-    known: AnswerRows,
-    compared: Sequence[ScoredCandidate],
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-) -> dict[str, Baseline]:
-    """A linear model and one RBF machine, with the squared loss too, each with its C by the same
-    folds.
-    """
-    if (
-        not compared
-        or request.stack is not None
-        or known.learn.sequences
-        or not known.learn.n_features
-    ):
-        return {}
-    found: dict[str, Baseline] = {}
-    straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
-    label = "all columns, smooth"
-    task = known.learn.task
-    low = Nystroem(landmarks(len(straight), False), request.seed)
-    offered = (
-        ("linear", Candidate("straight lines", machine(task, straight, 2.0, low))),
-        (
-            "RBF",
-            Candidate(
-                label, machine(task, of_all_columns(known.learn, WHOLE[label]), 2.0), "whole"
-            ),
-        ),
-    )
-    met = {one.candidate.label: one for one in compared}
-    for name, one in offered:
-        scored = met.get(one.label) or score_along(
-            known,
-            one,
-            replace(request, C=None),
-            tick,
-        )
-        model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
-        rows = known.learn.drawn(EXACT, request.seed) if one.way == "whole" else known.learn
-        found[name] = Baseline(scored.score, model, rows)
-    return found

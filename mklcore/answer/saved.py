@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from mklcore.answer.auto import AutoMKLClassifier, AutoMKLRegressor
-from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.thresholds import USUAL, check_threshold
 from mklcore.answer.verdict import ColumnEffect, ComparedReference, Verdict
 from mklcore.errors import DataError
+from mklcore.estimators.conformal import Conformal
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path
 

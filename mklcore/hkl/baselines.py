@@ -8,22 +8,30 @@
     hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without
                      interactions
 
-Source: Bach (2008), section 5. The paper does not say how many kernels the greedy method takes:
-validation rows choose it.
+`hull_references` fits each of them at several parameters, which validation rows choose, as they
+choose how many kernels the greedy method takes: the paper does not say it.
+
+Source: Bach (2008), section 5.
 """
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import ParameterError, warn_short
+from mklcore.errors import (
+    ParameterError,
+    Progress,
+    suppress_convergence_warnings,
+    warn_short,
+)
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Hull, Node
 from mklcore.hkl.inner import HullTask, machine_for
@@ -33,6 +41,16 @@ from mklcore.problem.losses import centre_of, make_loss
 from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
 
+HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is compared with
+HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # penalties of depth of the full kernel: 1 is the plain sum
+NEGLIGIBLE = 1e-4  # weights below this share of the largest count as 0
+HULL_NODES = 40  # of a hull that grows greedily
+HULL_GREEDY = HULL_LAMS[1:4:2]
+HULL_FLAT = HULL_LAMS[:4]
+HULL_SHARES = (0.1, 1e-2, 1e-3)  # shares of the smallest lam at which lasso-alpha uses no row
+HULL_FITS = (
+    len(HULL_DEPTHS) * (len(HULL_LAMS) + len(HULL_SHARES)) + len(HULL_GREEDY) + len(HULL_FLAT)
+)
 _LASSO_STEPS = 100_000
 _LASSO_TOL = 1e-6
 # Warning filters belong to the process: two threads that change them together would not restore
@@ -465,3 +483,93 @@ def _centred_trace(design: Design, node: Node) -> float:
         return float(np.sum((column - column.mean()) ** 2))
     gram = design.gram(node)
     return float(np.trace(gram) - gram.sum() / design.n)
+
+
+# Beside a hull
+
+# How the parameters were chosen, and what predicts rows (m, p) with them.
+Choice = tuple[str, Callable[[Array], Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class HullReference:
+    """A model beside a hull, with its score on the validation rows and the parameters ``chosen`` by
+    them.
+
+    ``said`` are its predictions for further rows.
+    """
+
+    name: str
+    score: float
+    chosen: str
+    model: Any
+    said: Any = None
+
+
+def hull_references(
+    design: Design,
+    y: Array,
+    X_val: Array,
+    y_val: Array,
+    loss: str = "squared",
+    callback: Progress | None = None,
+    judge: Array | None = None,
+) -> tuple[HullReference, ...]:
+    """The models that hierarchical kernel learning is compared with, on the grid of ``design``.
+
+    These are "L2", "greedy", "lasso-alpha" and "MKL". ``y`` (n,) and ``y_val`` (m,) are numbers, or
+    -1 and +1 with a loss for labels; ``X_val`` (m, p). Each is the best of its models by R2, or by
+    the share of correct labels: L2 and lasso-alpha over lam and the penalty of depth, greedy over
+    lam and its nodes, MKL over lam. Lasso-alpha uses least squares, also for labels.
+    ``callback(done, total)`` is called after every fit; raise an exception in it to cancel.
+    ``judge`` (r, p): rows that choose nothing, for which the best models predict ``said`` (r,).
+    Source: Bach (2008), section 5.
+    """
+    variance = float(np.var(y_val)) or 1.0
+    is_labels = set(np.unique(y).tolist()) <= {-1.0, 1.0}
+    # All rows at once, because kernels of new rows are expensive.
+    rows = X_val if judge is None else np.vstack([X_val, judge])
+    best: dict[str, HullReference] = {}
+    with suppress_convergence_warnings():
+        for done, (name, model, choices) in enumerate(_hull_models(design, y, loss), 1):
+            for chosen, predict in choices:
+                predicted = predict(rows)
+                validated = predicted[: len(y_val)]
+                if is_labels:
+                    score = float(np.mean((validated > 0) == (y_val > 0)))
+                else:
+                    score = float(1.0 - np.mean((validated - y_val) ** 2) / variance)
+                if name not in best or score > best[name].score:
+                    said = None if judge is None else predicted[len(y_val) :]
+                    best[name] = HullReference(name, score, chosen, model, said)
+            if callback is not None:
+                callback(done, HULL_FITS)
+    return tuple(best[name] for name in ("L2", "greedy", "lasso-alpha", "MKL"))
+
+
+def _hull_models(design: Design, y: Array, loss: str) -> Iterator[tuple[str, Any, list[Choice]]]:
+    """Every fitted model with the name of its kind and the choices it offers."""
+    for depth in HULL_DEPTHS:
+        kernel = FullKernel(design, depth, scaled=True)
+        for lam in HULL_LAMS:
+            model: Any = hkl_l2(kernel, y, lam, loss=loss)
+            yield "L2", model, [(f"λ = {lam:g}, penalty of depth {depth:g}", model.predict)]
+        largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
+        for share in HULL_SHARES:
+            lam = share * largest
+            model = hkl_lasso_alpha(kernel, y, lam)
+            rows_used = f"{np.count_nonzero(model.dual)} of {y.size} rows"
+            chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {rows_used}"
+            yield "lasso-alpha", model, [(chosen, model.predict)]
+    for lam in HULL_GREEDY:
+        model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
+        sizes = range(1, len(model.nodes) + 1)
+        yield (
+            "greedy",
+            model,
+            [(f"λ = {lam:g}, {size} nodes", partial(model.predict, size=size)) for size in sizes],
+        )
+    for lam in HULL_FLAT:
+        model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
+        used = np.count_nonzero(model.weights > NEGLIGIBLE * model.weights.max())
+        yield "MKL", model, [(f"λ = {lam:g}, {used} columns", model.predict)]

@@ -17,7 +17,3 @@ from mklcore.paths.path import (
     path_grid as path_grid,
     scores_of as scores_of,
 )
-from mklcore.paths.references import (
-    hull_references as hull_references,
-    plain_references as plain_references,
-)

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.conformal import Conformal
 from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.reading import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.conformal import Conformal
 from mklcore.figures.captions import score as score_text
 from mklcore.paths.scoring import Scoring, label_of, scored
 from pages.shared.private_streamlit import plain

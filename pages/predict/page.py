@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
@@ -16,6 +15,7 @@ from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError
+from mklcore.estimators.conformal import Conformal
 from mklcore.estimators.shapley import Explainer
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from pages.predict import batch

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
-from mklcore.answer.exploration import with_words
+from mklcore.answer.references import with_words
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
 from mklcore.errors import DataError, ParameterError

@@ -10,10 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
+from mklcore.answer.references import plain_references
 from mklcore.errors import ProofError
+from mklcore.hkl.baselines import hull_references
 from mklcore.hkl.design import Design
 from mklcore.hkl.search import hkl_certificate
-from mklcore.paths.references import hull_references, plain_references
 from mklcore.problem.losses import Huber
 from tests.helpers.every import every
 
@@ -151,9 +152,12 @@ def test_a_path_far_from_zero_is_the_path_near_zero(name):
 @every("offset", [1e9, 1e11])
 def test_what_a_model_is_compared_with_is_the_same_far_from_zero(offset):
     data = [mkl.Dataset(X, at + Y, task="regression").split(0.3, seed=0) for at in (0.0, offset)]
-    near, far = (plain_references(train, judge) for train, judge in data)
-    assert [one.score for one in far] == pytest.approx([one.score for one in near], abs=1e-3)
-    assert [one.chosen for one in far] == [one.chosen for one in near]
+    names = ("mean", "forest", "boosting")
+    near, far = (plain_references(train, judge, names=names) for train, judge in data)
+    assert list(far) == list(near) == ["mean", "forest", "boosting"]
+    for name, one in far.items():
+        assert one.score == pytest.approx(near[name].score, abs=1e-3)
+        assert repr(one.unfitted) == repr(near[name].unfitted)
     design = Design(X[:, :2], mkl.PolynomialBasis(2))
     near, far = (
         hull_references(design, at + Y, NEW[:, :2], at + np.sin(NEW[:, 0])) for at in (0.0, 1e9)

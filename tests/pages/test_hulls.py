@@ -13,10 +13,9 @@ from mklcore.answer.hulls import hull_verdict
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import captions, style
-from mklcore.hkl import stability
+from mklcore.hkl import baselines, stability
 from mklcore.hkl.bases import BASES, GaussianBasis
 from mklcore.io.catalog.controls import COLUMN_BASES
-from mklcore.paths import references
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
 from pages.shared.session.parameters import Params
@@ -449,8 +448,8 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda():
 
 
 def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(monkeypatch):
-    monkeypatch.setattr(references, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
-    monkeypatch.setattr(references, "HULL_NODES", 3)
+    monkeypatch.setattr(baselines, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
+    monkeypatch.setattr(baselines, "HULL_NODES", 3)
     app = ready(**SMALL)
     settled(press(app, "hull_beside"))
     params = memory(app).params

@@ -6,13 +6,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore.errors import NotConvergedWarning, ParameterError
+from mklcore.errors import NotConvergedWarning
 from mklcore.paths import choosing as selection
 from mklcore.paths import folds as cuts
-from mklcore.paths.references import plain_references
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
@@ -224,31 +223,3 @@ def test_what_cannot_be_chosen_or_crossed_is_refused(table):
         ),
         (lambda: mkl.choose(blind), "no validation scores to choose by"),
     )
-
-
-# Plain models beside a score
-
-
-@pytest.mark.settling
-def test_plain_models_are_chosen_on_validation_rows():
-    train, judge = mkl.load_sample("iris").split(0.4, seed=0)
-    seen = []
-    found = {
-        one.name: one
-        for one in plain_references(
-            train, judge, "balanced_accuracy", lambda *reported: seen.append(reported)
-        )
-    }
-    assert list(found) == ["majority", "forest", "boosting"]
-    assert found["majority"].score == pytest.approx(1 / 3)
-    for one in found.values():
-        assert one.score == pytest.approx(
-            balanced_accuracy_score(judge.y, one.model.predict(judge.X))
-        )
-    assert seen == [(k, 3) for k in range(1, 4)]
-
-
-def test_without_a_target_there_are_none():
-    table = mkl.load_sample("ring")
-    with pytest.raises(ParameterError, match="nothing to compare with"):
-        plain_references(table, table)

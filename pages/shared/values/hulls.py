@@ -16,12 +16,12 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
 from mklcore.figures import captions, kernel_count, style
 from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
+from mklcore.hkl.baselines import HullReference, hull_references
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design
 from mklcore.hkl.stability import HALVES, Stability, selection_stability
 from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.paths.references import Reference, hull_references
 from mklcore.paths.scoring import PairedScore, Predictions, compare_scores, predictions
 from mklcore.problem.driver import Status
 from pages.shared.session import parameters
@@ -304,7 +304,7 @@ class ReferenceBeside(NamedTuple):
     beside the hull's.
     """
 
-    model: Reference | None
+    model: HullReference | None
     score: PairedScore
 
 

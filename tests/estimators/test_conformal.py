@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import mklcore as mkl
-from mklcore.answer.conformal import Conformal
 from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.conformal import Conformal
 
 
 def line(n, seed):
@@ -41,10 +41,14 @@ def test_cv_plus_is_its_formula():
 
 def test_a_split_is_the_prediction_and_one_quantile():
     X, y = line(80, 0)
-    model = Conformal(Ridge(), level=0.9, cv=0.5).fit(X, y)
+    half = ShuffleSplit(1, test_size=0.5, random_state=0)
+    model = Conformal(Ridge(), level=0.9, cv=half).fit(X, y)
     assert model.scores_.size == 40
     size = np.sort(model.scores_)[int(np.ceil(0.9 * 41)) - 1]
-    assert model.predict_interval(X) == pytest.approx(model.predict(X)[:, None] + [-size, size])
+    middle = model.models_[0].predict(X)
+    assert model.predict_interval(X) == pytest.approx(
+        np.column_stack([middle - size, middle + size])
+    )
 
 
 def test_sets_are_their_formula():
@@ -73,7 +77,9 @@ def test_sets_are_their_formula():
     assert 1.0 < found.sum(axis=1).mean() < 2.5
 
 
-@pytest.mark.parametrize("cv", ["split", 5])
+@pytest.mark.parametrize(
+    "cv", [ShuffleSplit(1, test_size=0.25, random_state=0), 5], ids=["split", "folds"]
+)
 def test_coverage_on_exchangeable_rows(cv):
     covered = []
     sets = []

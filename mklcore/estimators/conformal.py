@@ -6,11 +6,12 @@ the model without row i:
     numbers   s_i = |y_i - f_i(x_i)|;  from the (n + 1 - k)-th smallest f_i(x) - s_i to the k-th smallest f_i(x) + s_i
     classes   every class c with  #{i : s_i < s(f_i(x), c)} < level (n + 1)
 
-The score of a class is the largest output of the other classes minus its own. One model for all
-rows held out is the split form, one per fold is CV+. Where rows are exchangeable, the split form
-covers with probability ``level`` at least; CV+ with 1 - 2 (1 - level) at least, less a term that is
-small where folds are large or many, and close to ``level`` in practice. Nothing is drawn for a new
-row: its set does not depend on the rows beside it.
+The score of a class is the largest output of the other classes minus its own. A model for every
+fold is the method CV+. Where rows are exchangeable, it covers with probability 1 - 2 (1 - level) at
+least, less a term that is small where folds are large or many, and close to ``level`` in practice.
+A splitter that holds out one part only, such as ``ShuffleSplit(1)``, is split conformal prediction,
+which covers with probability ``level`` at least. Nothing is drawn for a new row: its set does not
+depend on the rows beside it.
 
 Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive
 inference with the jackknife+, Annals of Statistics 49, theorems 1 and 4.
@@ -28,12 +29,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import codes_of, fold_rows, split_rows
+from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.training_table import target_of
 from mklcore.parameters import is_finite_number, set_together
 
-HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
 _LEVELS = 1e-9  # rounding of level (n + 1)
 _TIE = 1e-9  # of the largest score: a difference that may be rounding
@@ -55,7 +55,7 @@ def rank_of(level: float, n: int) -> int:
         raise DataError(
             f"A level of {level:g} needs at least "
             f"{int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and there are "
-            f"{n}. Use a lower level, more rows, or cv=5 instead of a split."
+            f"{n}. Use a lower level, more rows, or folds that hold every row out."
         )
     return k
 
@@ -81,16 +81,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     level : float, default 0.9
         Share of new rows whose truth is to be covered, between 0 and 1.
     cv : int or splitter, default 5
-        5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a
-        share for one model and one held-out part, which also is the model that predicts. Enough
+        Number of folds, or a splitter of scikit-learn that holds a row out once at most. Enough
         rows for the level have to be held out.
     random_state : int or None, default 0
-        Seed of the folds or of the split.
+        Seed of the folds.
 
     Attributes
     ----------
-    estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows,
-        or, for cv="split", on those that are not held out
+    estimator_ : the model that predicts, with its decisions and probabilities, fitted on all rows
     scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
     models_, held_out_ : the model of every fold, and the rows that each has not seen
     classes_ : of classifiers
@@ -137,61 +135,39 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
                 "requires y to be passed, but the target y is None; Conformal is supervised."
             )
         n = _rows_of(X)
-        share = self._share()
-        target = np.asarray(y)
-        if share is None or n < 2 or target.shape[:1] != (n,):
-            if share is None and n > 1:
-                rank_of(self.level, n)  # before anything is fitted
-            self.estimator_ = clone(made).fit(X, y)  # which names what is wrong with them
-            target = column_or_1d(y, warn=True)
+        if n > 1:
+            rank_of(self.level, n)  # before anything is fitted
+        self.estimator_ = clone(made).fit(X, y)  # which names what is wrong with rows or target
         if n < 2:
             raise DataError("Intervals hold rows out and need at least two; got one sample.")
-        parts = self._parts(target, share, is_classifier(made), getattr(X, "row_groups", None))
-        self.models_ = []
-        for train, _ in parts:
-            self.models_.append(clone(made).fit(some_rows(X, train), target[train]))
-        self.held_out_ = [held for _, held in parts]
-        if share is not None:
-            self.estimator_ = self.models_[0]
+        target = column_or_1d(y, warn=True)
+        parts = self._parts(target, is_classifier(made), getattr(X, "row_groups", None))
         self.__dict__.pop("classes_", None)
         if is_classifier(made):
             self.classes_ = self.estimator_.classes_
-        own = [
-            self._scores(model, some_rows(X, held), target[held])
-            for model, (_, held) in zip(self.models_, parts, strict=True)
-        ]
-        self.scores_ = np.concatenate(own)
-        self.model_of_ = np.repeat(np.arange(len(own)), [one.size for one in own])
+        self.models_ = []
+        scores = []
+        for train, held in parts:
+            model = clone(made).fit(some_rows(X, train), target[train])
+            self.models_.append(model)
+            scores.append(self._scores(model, some_rows(X, held), target[held]))
+        self.held_out_ = [held for _, held in parts]
+        self.scores_ = np.concatenate(scores)
+        self.model_of_ = np.repeat(np.arange(len(parts)), [held.size for held in self.held_out_])
         rank_of(self.level, self.scores_.size)
         return self
 
-    def _share(self) -> float | None:
-        """The share of rows that one split holds out; None where there are folds."""
-        if isinstance(self.cv, float) and not 0.0 < self.cv < 1.0:
-            raise ParameterError(
-                f"cv as a share of rows to hold out must be between 0 and 1; got {self.cv!r}."
-            )
-        if isinstance(self.cv, (str, bool)) and self.cv != "split":
-            raise ParameterError(
-                f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.'
-            )
-        return HELD_OUT if self.cv == "split" else self.cv if isinstance(self.cv, float) else None
-
     def _parts(
-        self, y: Labels, share: float | None, classes: bool, owners: Labels | None
+        self, y: Labels, are_classes: bool, owners: Labels | None
     ) -> list[tuple[Indices, Indices]]:
-        """Rows to learn from and rows held out, by one split or by folds."""
-        n = y.shape[0]
-        seed = self.random_state or 0
-        codes = codes_of(y) if classes and y.ndim == 1 else None
-        if share is not None:
-            train, held = split_rows(codes, n, (share,), seed, row_groups=owners)
-            return [(train, held)]
+        """Rows to learn from and rows held out, a pair per fold."""
+        n = y.size
+        if isinstance(self.cv, (str, bool, float)):
+            raise ParameterError(f"cv must be a number of folds or a splitter; got {self.cv!r}.")
         if isinstance(self.cv, (int, np.integer)):
-            return fold_rows(
-                codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed, owners
-            )
-        found = list(check_cv(self.cv, y, classifier=classes).split(np.zeros(n), y, owners))
+            codes = codes_of(y) if are_classes else None
+            return fold_rows(codes, n, min(int(self.cv), n), self.random_state or 0, owners)
+        found = list(check_cv(self.cv, y, classifier=are_classes).split(np.zeros(n), y, owners))
         held = np.concatenate([rows for _, rows in found])
         if np.unique(held).size < held.size:
             raise ParameterError(
@@ -201,26 +177,21 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def _scores(self, model: Any, X: Any, y: Labels) -> Array:
-        """How far a held-out target is outside of what its model says."""
+        """How far held-out targets (n,) are from what their model says."""
         said = self._outputs(model, X)
         if hasattr(self, "classes_"):
             own = np.searchsorted(self.classes_, y)
             found: Array = margins(said)[np.arange(len(y)), own]
             return found
-        target = np.asarray(y, dtype=float)
-        lower, upper = said.T
-        outside: Array = np.maximum(lower - target, target - upper)
-        return outside
+        missed: Array = np.abs(np.asarray(y, dtype=float) - said)
+        return missed
 
     def _outputs(self, model: Any, X: Any) -> Array:
-        """What a model predicts, as scores can be taken of it.
-
-        Regression: (n_new, 2), the prediction twice, as both ends of an interval without width.
-        Classes: one column per class of ``classes_``.
+        """What a model says, as scores are taken of it: numbers (n_new,), or for classes one column
+        per class of ``classes_``.
         """
         if not hasattr(self, "classes_"):
-            said = np.asarray(model.predict(X), dtype=float)
-            return np.column_stack([said.ravel(), said.ravel()])
+            return np.asarray(model.predict(X), dtype=float).ravel()
         decides = hasattr(model, "decision_function")
         said = np.asarray(
             model.decision_function(X) if decides else model.predict_proba(X), dtype=float
@@ -256,9 +227,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         step = max(1, _NUMBERS // n)
         for first in range(0, len(said), step):
             part = slice(first, first + step)
-            lower, upper = (said[part, self.model_of_, end] for end in (0, 1))
-            lower = np.partition(lower - self.scores_, n - k, axis=1)
-            upper = np.partition(upper + self.scores_, k - 1, axis=1)
+            middle = said[part, self.model_of_]
+            lower = np.partition(middle - self.scores_, n - k, axis=1)
+            upper = np.partition(middle + self.scores_, k - 1, axis=1)
             ends[part] = np.column_stack([lower[:, n - k], upper[:, k - 1]])
         crossed = ends[:, 0] > ends[:, 1]
         ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
