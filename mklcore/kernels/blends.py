@@ -125,8 +125,8 @@ class Ranked(Composed):
 
     family = "ranked"
     hue = "#882255"
-    least = 1
-    most = 1
+    min_parts = 1
+    max_parts = 1
 
     def __init__(
         self,
@@ -248,8 +248,8 @@ class Blend(Composed):
 
     family = "blend"
     hue = "#332288"
-    least = 1
-    most = 10_000
+    min_parts = 1
+    max_parts = 10_000
 
     def __init__(
         self,

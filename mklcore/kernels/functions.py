@@ -605,8 +605,8 @@ class Composed(RowKernel):
 
     sign: ClassVar[str]
     join: ClassVar[np.ufunc]  # of the values of two parts
-    least: ClassVar[int] = 2
-    most: ClassVar[int] = MOST_PARTS
+    min_parts: ClassVar[int] = 2
+    max_parts: ClassVar[int] = MOST_PARTS
 
     def __init__(
         self,
@@ -621,10 +621,10 @@ class Composed(RowKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        is_size = self.least <= len(self.parts) <= self.most
+        is_size = self.min_parts <= len(self.parts) <= self.max_parts
         if not is_size or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
-                f"{name} takes {self.least} to {self.most} kernel specs, as in "
+                f"{name} takes {self.min_parts} to {self.max_parts} kernel specs, as in "
                 f"{name}(Linear(), RBF(1.0)); got {self.parts!r}."
             )
         self.__dict__.update(

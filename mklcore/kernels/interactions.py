@@ -221,7 +221,7 @@ class Interaction(Product):
 
     family = "interaction"
     hue = "#44AA99"
-    least = 1
+    min_parts = 1
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ def polynomial(line: TableLine) -> list[float]:
     l2_lams = lams(0, p)
     hkl_lams = lams(-2, p)
     model = HKLRegressor(basis, tol=_TOL, max_seconds=20.0)
-    methods = _usual(parts[0], basis, l2_lams, model, hkl_lams)
+    methods = _models_by_method(parts[0], basis, l2_lams, model, hkl_lams)
     return _line(methods, parts, squared)
 
 
@@ -100,7 +100,7 @@ def regression(line: TableLine) -> list[float]:
     targets = np.concatenate([y for _, y in parts])
     scale = 100.0 / float(np.var(targets))
 
-    def others() -> Iterator[Models]:
+    def other_methods() -> Iterator[Models]:
         yield _full_kernel(hkl_lasso_alpha, *parts[0], basis, LAMS, POWERS[:1], ())
         X, y = parts[0]
         design = Design(X, basis, memory_mb=MEMORY)
@@ -108,7 +108,7 @@ def regression(line: TableLine) -> list[float]:
         yield [(model.predict, model) for model in flat]
 
     model = HKLRegressor(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY)
-    methods = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, others())
+    methods = _models_by_method(parts[0], basis, L2_LAMS, model, HKL_LAMS, other_methods())
     return _line(methods, parts, lambda predicted, y: scale * squared(predicted, y))
 
 
@@ -125,7 +125,7 @@ def classification(line: TableLine) -> list[float]:
     y = np.where(data.y == second, 1.0, -1.0)
     parts = _halves(line, data.X, y, CLASS_ROWS)
     model = HKLClassifier(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY, loss="logistic")
-    methods = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, loss="logistic")
+    methods = _models_by_method(parts[0], basis, L2_LAMS, model, HKL_LAMS, loss="logistic")
     return _line(methods, parts, wrong)
 
 
@@ -152,23 +152,24 @@ def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:
 # Methods, each a list of models along lambda
 
 
-def _usual(
+def _models_by_method(
     train: Rows,
     basis: Any,
-    l2: Array,
-    hull: Any,
-    along: Array,
-    between: Iterable[Models] = (),
+    l2_lams: Array,
+    hull_model: Any,
+    hull_lams: Array,
+    other_methods: Iterable[Models] = (),
     loss: str = "squared",
 ) -> Iterator[Models]:
-    """L2 with the full kernel, greedy hulls, the methods ``between``, and hulls along lambda.
+    """The models of L2 with the full kernel, of greedy hulls, of other methods, and of hulls along
+    lambda, in this order.
 
     One method is in memory at a time, and of the full kernel one scale.
     """
-    yield _full_kernel(partial(hkl_l2, loss=loss), *train, basis, l2)
+    yield _full_kernel(partial(hkl_l2, loss=loss), *train, basis, l2_lams)
     yield _grown(*train, basis, loss)
-    yield from between
-    yield _hulls(hull, *train, along)
+    yield from other_methods
+    yield _hulls(hull_model, *train, hull_lams)
 
 
 def _full_kernel(
