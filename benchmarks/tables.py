@@ -42,7 +42,7 @@ from mklcore.answer.explore import (
     offer_candidates,
     offer_kernels,
     refit,
-    solve_scored_path,
+    solve_path,
     stages,
 )
 from mklcore.data.dataset import Dataset
@@ -120,16 +120,11 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
             if stage == "references":
                 return found.model, {"settled": time.process_time() - began}
     if name == "plain":
-        request = Request(test_size=0.0)
-        known = divide_rows(train, request)
-        whole = next(
-            one
-            for one in offer_candidates(known, offer_kernels(known, request), request)
-            if one.way == "whole"
-        )
-        taken = score_along(known, whole, request)
-        solved = solve_scored_path(known, taken, request)
-        return refit(known, taken, request, solved), {}
+        divided = divide_rows(train, Request(test_size=0.0))
+        offered = offer_candidates(divided, offer_kernels(divided))
+        whole = next(one for one in offered if one.way == "whole")
+        taken = score_along(divided, whole)
+        return refit(divided, taken, solve_path(divided, taken.candidate)), {}
     classes = len(train.class_names)
     if name == "EBM":
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor

@@ -90,7 +90,7 @@ def judged(make: Callable[[int], Dataset], seed: int) -> dict[str, Any]:
     path, index, model = found["refit"]
     effects = (ColumnEffect(data.columns[0][0], 0.0, 0.0, 0.0, 0.0),)
     verdict = Exploration(
-        found["table"], request, found["choice"], path, index, model, (), effects, {}
+        found["table"], found["choice"], path, index, model, (), effects, {}
     ).verdict
     return {"relation": verdict.relation, "p_value": verdict.p_value}
 

@@ -76,7 +76,7 @@ from mklcore.estimators.smkl import (
     SMKLClassifier as SMKLClassifier,
     SMKLRegressor as SMKLRegressor,
 )
-from mklcore.answer.terms import decompose as decompose
+from mklcore.estimators.inspection.terms import decompose as decompose
 from mklcore.gallery.experiments import EXPERIMENTS as EXPERIMENTS
 from mklcore.kernels.blends import Blend as Blend, Ranked as Ranked
 from mklcore.kernels.functions import Product as Product, Sum as Sum

@@ -189,11 +189,18 @@ _pulse: ContextVar[Callable[[], Any] | None] = ContextVar("pulse", default=None)
 @contextmanager
 def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
     """Call ``pulse`` now and then while kernels are built and models fitted inside: what it raises
-    ends that.
+    ends that. The pulse of a scope around this one is called first.
 
     For this thread alone.
     """
-    before = _pulse.set(pulse)
+    outer = _pulse.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        pulse()
+
+    before = _pulse.set(both)
     try:
         yield
     finally:

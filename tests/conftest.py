@@ -67,7 +67,6 @@ LONGEST = (
 # oracle.
 NUMERICAL = (
     "answer/test_chance.py",
-    "answer/test_conformal.py",
     "estimators/test_*.py",
     "hkl/test_*.py",
     "io/test_extensions.py",
@@ -85,8 +84,8 @@ NUMERICAL = (
 )
 SMALL = (
     ("pages.shared.values.hulls", "POINTS", 8),
-    ("mklcore.paths.references", "N_TREES", 10),
-    ("mklcore.paths.references", "STEPS", 10),
+    ("mklcore.answer.references", "N_TREES", 10),
+    ("mklcore.answer.references", "STEPS", 10),
 )
 # Answers on pages: three folds however few the rows are, and every second value of C.
 SMALL_ON_PAGES = (

@@ -16,15 +16,15 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from mklcore.arrays import Array, Indices, Labels
+from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import ParameterError, check_cancelled, suppress_convergence_warnings
@@ -37,20 +37,25 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, median_distance
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.normalisation import standardised
-from mklcore.kernels.stacks import rows_of
+from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring, predictions
 from mklcore.sparse.best_k import without_relaxations
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
+# Every second C is tried for a kernel of all columns: it is a member, and the one machine chooses a
+# C of its own.
+COARSE = 2
 SMALL = 400  # rows below which five folds are made, three from there on
+EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
+SMOOTH = RBF(1.0, relative=True)
+WHOLE = {"all columns, rough": Laplacian(1.0, relative=True), "all columns, smooth": SMOOTH}
+# the groups of kernels whose shares in the one machine are said
 STRAIGHT = "straight lines"
 ALONE = "single columns and pairs"
 TOGETHER = "all columns together"
-SMOOTH = RBF(1.0, relative=True)
-WHOLE = {"all columns, rough": Laplacian(1.0, relative=True), "all columns, smooth": SMOOTH}
 ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
 # landmarks of a kernel of one column, and of all of them together
 LOW_RANK = (10, 50)
@@ -106,6 +111,18 @@ class Request:
         )
         return kept if self.normalise == "auto" else kept | {"normalise": self.normalise}
 
+    @property
+    def is_open(self) -> bool:
+        """Whether members are compared and blended: at most C, scores and rows are fixed."""
+        return not (
+            self.further
+            or any((self.method, self.kernels, self.stack, self.loss, self.over, self.p))
+        )
+
+    def costs(self, step: int = 1) -> Array:
+        """The values of C to compare: the one that is fixed, or every ``step``-th of `GRID`."""
+        return GRID[::step] if self.C is None else np.array([float(self.C)])
+
     def given(self, rows: Dataset) -> Any:
         """What a model learns from: the rows, or their kernels of the ready stack."""
         return rows if self.stack is None else self.stack.take(rows_of(rows))
@@ -118,79 +135,105 @@ class Request:
             np.arange(rows.n_samples)[-count:] if self.hold_out == "last" else np.arange(count)
         )
 
-    @property
-    def is_open(self) -> bool:
-        """Whether members are compared and blended: at most C, scores and rows are fixed."""
-        return not (
-            self.further
-            or any((self.method, self.kernels, self.stack, self.loss, self.over, self.p))
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class AnswerRows:
-    """The rows of an answer: ``learn`` to fit on, ``test`` held out, ``few`` of ``learn`` on which
-    ``folds`` compare candidates, and ``Y`` (n, T), the targets of ``few``.
+class DividedRows:
+    """The rows of an answer to a ``request``: ``learn`` to fit on, ``test`` held out, a ``sample``
+    of ``learn`` on which ``folds`` compare candidates, and ``Y`` (n, T), the targets of the sample.
     """
 
+    request: Request
     learn: Dataset
     test: Dataset | None
-    few: Dataset
+    sample: Dataset
     folds: tuple[tuple[Indices, Indices], ...]
     Y: Array
     classes: Labels | None
     notes: tuple[str, ...]
 
+    @property
+    def left_out(self) -> Indices:
+        """The rows of the sample that some fold leaves out, which each row is once at most: all of
+        them, but the only row of a class and the oldest of rows in the order of time.
+        """
+        return np.sort(np.concatenate([rows for _, rows in self.folds]))
 
-@dataclass(frozen=True)
+    def out_of_folds(self, parts: Sequence[Array]) -> Array:
+        """Decisions (m, T) about the rows ``left_out`` from those of every fold on its own."""
+        rows = np.concatenate([rows for _, rows in self.folds])
+        decisions = np.concatenate([part.reshape(len(part), -1) for part in parts])
+        ordered: Array = decisions[np.argsort(rows)]
+        return ordered
+
+    def read(self, rows: Dataset) -> Any:
+        """``rows`` as a model takes them: their features, or their block of the ready stack."""
+        stack = self.request.stack
+        return rows.table if stack is None else block_of(stack, rows, self.learn)
+
+    def scores(self, along: Sequence[Array], y: Labels) -> Array:
+        """The scores (L,) of decisions (m, T) at each value of a parameter, for the target ``y``."""
+        stand_in = machine(self.learn.task, None, 2.0)
+        if self.classes is not None:
+            stand_in.classes_ = self.classes
+        decided = [shown(one) for one in along]
+        scores = judged([stand_in] * len(along), decided, y, self.request.scoring)
+        return np.where(np.isfinite(scores), scores, -1e300)
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
-    """A model to compare: its ``label``, its unfitted ``estimator``, and how folds score it: "low
-    rank", "whole", which is one kernel of all columns, or a key of the catalog.
+    """A model to compare: its ``label``, its unfitted ``estimator``, the ``values`` (L,) of its
+    parameter ``param``, and how folds score it: "low rank", "whole", which is one kernel of all
+    columns, or a key of the catalog.
     """
 
     label: str
     estimator: Any
+    values: Array
     way: str = "low rank"
+    param: str = "C"
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+class Member(Protocol):
     """What a candidate is as a part of the one machine: a kernel of variance one in its feature
-    space.
-
-    ``kernel(k, narrower)`` : its kernel among the training rows of fold k, and of the rows left out
-    with these, by `STRAIGHT`, `ALONE` and `TOGETHER`, which add up.
-    ``parts(narrower)`` : each kernel that it sums, the variance of that kernel, and its share.
-    Kernels of all columns are so many times ``narrower`` than folds chose.
+    space. Kernels of all columns are so many times ``narrower`` than folds chose.
     """
 
-    kernel: Callable[[int, float], tuple[Array, dict[str, Array]]]
-    parts: Callable[[float], Sequence[tuple[KernelSpec, float, float]]]
+    def on_fold(self, k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
+        """The kernel among the training rows of fold k, and that of the rows left out with these,
+        by `STRAIGHT`, `ALONE` and `TOGETHER`, which add up.
+        """
+
+    def parts(self, narrower: float) -> Sequence[tuple[KernelSpec, float, float]]:
+        """Each kernel that it sums, the variance of that kernel, and its share."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredCandidate:
-    """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the
-    decisions out of folds (n, T) at the best value.
+    """A candidate along its parameter: ``scores`` (F, L) by fold, and the decisions (m, T) out of
+    folds at the best value, see `DividedRows.left_out`.
 
-    ``member`` : what it is as a part of the one machine; ``said_by`` : of that machine, the share
-    of its decisions out of folds that straight lines have, single columns and pairs, and kernels of
-    all columns.
+    ``member`` : what it is as a part of the one machine; ``variance_shares`` : of that machine, the
+    share of its decisions out of folds that straight lines have, single columns and pairs, and
+    kernels of all columns.
     """
 
     candidate: Candidate
-    param: str
-    values: Array
     scores: Array
     decisions: Array | None = None
     member: Member | None = None
-    said_by: dict[str, float] = field(default_factory=dict)
+    variance_shares: dict[str, float] = field(default_factory=dict)
     chosen: int | None = None
 
     @property
     def best(self) -> int:
         """The index that was chosen, or that of the highest mean score, the first of equals."""
         return best_of(self.scores) if self.chosen is None else self.chosen
+
+    @property
+    def best_value(self) -> float:
+        """The value of the parameter there."""
+        return float(self.candidate.values[self.best])
 
     @property
     def score(self) -> float:
@@ -204,7 +247,7 @@ class ScoredCandidate:
 
 
 def machine(
-    task: str, kernels: KernelDictionary, p: float, approximation: Nystroem | None = None
+    task: str, kernels: KernelDictionary | None, p: float, approximation: Nystroem | None = None
 ) -> Any:
     """lp-norm learning with the squared loss; classes share their weights."""
     kinds = {
@@ -229,229 +272,210 @@ def landmarks(n_kernels: int, strings: bool) -> int:
     return 4 * LOW_RANK[1] if strings else int(np.clip(MOST_FEATURES // n_kernels, *LOW_RANK))
 
 
-def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
-    """The kernels on the table as it is, with the letters of its sequences and texts."""
-    names = tuple(name for name, _ in data.strings)
-    return kernels.beside(data.n_features, names, data.width) if names else kernels
-
-
-def costs(request: Request) -> Array:
-    """The values of C to compare: the one that is fixed, or `GRID`."""
-    return GRID if request.C is None else np.array([float(request.C)])
-
-
-def score_along(
-    known: AnswerRows,
-    one: Candidate,
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-    over: tuple[str, Array] | None = None,
-) -> ScoredCandidate:
-    """Score a candidate at every value of its parameter; every fold fits the weights anew.
-
-    ``over`` is the parameter of a method of the catalog with its values, as `runs_over` gives them.
-    """
+def score_along(divided: DividedRows, one: Candidate) -> ScoredCandidate:
+    """Score a candidate at every value of its parameter; every fold fits the weights anew."""
     if one.way == "low rank":
-        return few_columns(known, one, request, tick)
+        return few_columns(divided, one)
     if one.way == "whole":
-        return all_columns(known, one, request, tick)
-    return by_estimator(known, one, request, tick, over or runs_over(known, one, request))
+        return all_columns(divided, one)
+    return by_estimator(divided, one)
 
 
-def out_of_folds(known: AnswerRows, parts: Sequence[Array]) -> Array:
-    """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are
-    in no fold.
+@dataclass(frozen=True, eq=False)
+class FeatureMember:
+    """Kernels of few columns as a member: features ``table`` (n, D) of the sample, to which kernel
+    each belongs (D,), the weights (M,) by fold and of all rows, and the kernels with their scales.
     """
-    found = np.full((known.few.n_samples, max(parts[0][0].size, 1)), np.nan)
-    for (_, left_out), part in zip(known.folds, parts, strict=True):
-        found[left_out] = part.reshape(len(part), -1)
-    return found
 
+    folds: Sequence[tuple[Indices, Indices]]
+    table: Array
+    kernel_of: Indices
+    fold_weights: Sequence[Array]
+    weights: Array
+    specs: Sequence[KernelSpec]
+    scales: Array
 
-def few_columns(
-    known: AnswerRows,
-    one: Candidate,
-    request: Request,
-    tick: Callable[[], None],
-) -> ScoredCandidate:
-    """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
-    few = known.few
-    values = costs(request)
-    p = one.estimator.p
-    kernels = one.estimator.kernels
-    bound = beside(kernels, few)
-    stack = one.estimator.approximation.features(bound, few.table)
-    table = stack.table.astype(np.float64)
-    sizes = np.diff(stack.ends)
-    alongs = []
-    scores = []
-    for train, left_out in known.folds:
-        tick()
-        learn = table[train]
-        judge = table[left_out]
-        along = low_rank_along(learn, stack.ends, known.Y[train], p, values, judge)
-        alongs.append(list(along))
-        decisions = [decided for decided, _ in alongs[-1]]
-        scores.append(fold_scores(known, decisions, left_out, request.scoring))
-    best = best_of(np.array(scores))
-    specs = dict(zip(bound.names, kernels.specs, strict=True))
-    used = [specs[name] for name in stack.names]
-    along = low_rank_along(table, stack.ends, known.Y, p, values[: best + 1], table[:1])
-    _, theta = list(along)[-1]
-    weights = np.repeat(theta, sizes)
-    variance = max(float(weights @ table.var(axis=0)), 1e-12)
-    is_straight = np.repeat([spec.is_base or isinstance(spec, Delta) for spec in used], sizes)
+    @property
+    def variance(self) -> float:
+        """The variance of the weighted sum in its feature space."""
+        return max(float(self.weights[self.kernel_of] @ self.table.var(axis=0)), 1e-12)
 
-    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
-        train, left_out = known.folds[k]
-        weights = np.repeat(alongs[k][best][1], sizes) / variance
-        rooted = table * np.sqrt(weights)
+    def on_fold(self, k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
+        train, left_out = self.folds[k]
+        weights = self.fold_weights[k][self.kernel_of] / self.variance
+        rooted = self.table * np.sqrt(weights)
         learn = rooted[train]
-        judge = rooted[left_out]
+        new = rooted[left_out]
+        are_straight = [spec.is_base or isinstance(spec, Delta) for spec in self.specs]
+        straight: Mask = np.array(are_straight)[self.kernel_of]
         across = {
-            STRAIGHT: judge[:, is_straight] @ learn[:, is_straight].T,
-            ALONE: judge[:, ~is_straight] @ learn[:, ~is_straight].T,
+            STRAIGHT: new[:, straight] @ learn[:, straight].T,
+            ALONE: new[:, ~straight] @ learn[:, ~straight].T,
         }
         return learn @ learn.T, across
 
-    shares = theta / variance
-    parts = list(zip(used, stack.scales.tolist(), shares.tolist(), strict=True))
-    decisions = [along[best][0] for along in alongs]
-    return ScoredCandidate(
-        one,
-        "C",
-        values,
-        np.array(scores),
-        out_of_folds(known, decisions),
-        Member(kernel, lambda narrower: parts),
+    def parts(self, narrower: float) -> list[tuple[KernelSpec, float, float]]:
+        shares = self.weights / self.variance
+        return list(zip(self.specs, self.scales.tolist(), shares.tolist(), strict=True))
+
+
+def few_columns(divided: DividedRows, one: Candidate) -> ScoredCandidate:
+    """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
+    sample = divided.sample
+    estimator = one.estimator
+    bound = estimator.kernels.on(sample)
+    stack = estimator.approximation.features(bound, sample.table)
+    table = stack.table.astype(np.float64)
+    alongs = []
+    scores = []
+    for train, left_out in divided.folds:
+        learn = table[train], stack.ends, divided.Y[train]
+        along = list(low_rank_along(*learn, estimator.p, one.values, table[left_out]))
+        alongs.append(along)
+        scores.append(divided.scores([decided for decided, _ in along], sample.y[left_out]))
+    best = best_of(np.array(scores))
+    first = one.values[: best + 1]
+    *_, (_, weights) = low_rank_along(table, stack.ends, divided.Y, estimator.p, first, table[:1])
+    specs = dict(zip(bound.names, estimator.kernels.specs, strict=True))
+    sizes = np.diff(stack.ends)
+    member = FeatureMember(
+        divided.folds,
+        table,
+        np.repeat(np.arange(len(sizes)), sizes),
+        [along[best][1] for along in alongs],
+        weights,
+        [specs[name] for name in stack.names],
+        stack.scales,
     )
+    decisions = divided.out_of_folds([along[best][0] for along in alongs])
+    return ScoredCandidate(one, np.array(scores), decisions, member)
 
 
-def all_columns(
-    known: AnswerRows,
-    one: Candidate,
-    request: Request,
-    tick: Callable[[], None],
-) -> ScoredCandidate:
-    """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few,
-    and its C by all.
+class RankedMember:
+    """A `Ranked` kernel of all columns on the rows of the sample, at multiples of the median
+    distance; as a member it has the ``width`` that folds chose.
 
-    Every second C is tried: the kernel is a member, and the one machine chooses a C of its own.
+    Folds compare candidates: single precision is enough, and factorises twice as fast.
     """
-    few = known.few
-    values = costs(request)[::2]
-    spec = one.estimator.kernels.specs[0]
-    radial = spec.parts[0]
-    rows = standardised(few.X)
-    seen = spec.settle(rows).seen(rows)
-    # Folds compare candidates: single precision is enough, and factorises twice as fast. The
-    # kernel less 1 keeps its digits where it is wide, and a free intercept makes up for the 1.
-    metric = "sqeuclidean" if radial.base == "squared" else "cityblock"
-    apart = cdist(seen, seen, metric).astype(np.float32)
-    middle = median_distance(radial.base, seen)
 
-    def between(width: float) -> Array:
-        rate = replace(radial, width=width * middle, relative=False).rate
-        found: Array = np.expm1(np.float32(-rate) * apart)
+    width = 1.0
+
+    def __init__(self, divided: DividedRows, spec: Ranked) -> None:
+        rows = standardised(divided.sample.X)
+        seen = spec.settle(rows).seen(rows)
+        self.folds = divided.folds
+        self.spec = spec
+        self.radial: Any = spec.parts[0]
+        metric = "sqeuclidean" if self.radial.base == "squared" else "cityblock"
+        self.distances = cdist(seen, seen, metric).astype(np.float32)
+        self.median = median_distance(self.radial.base, seen)
+
+    def less_one(self, width: float) -> Array:
+        """The kernel less 1, which keeps its digits where it is wide; a free intercept makes up for
+        the 1.
+        """
+        radial = replace(self.radial, width=width * self.median, relative=False)
+        found: Array = np.expm1(np.float32(-radial.rate) * self.distances)
         return found
 
-    def on_fold(K: Array, fold: tuple[Indices, Indices]) -> tuple[Array, Array]:
-        train, left_out = fold
-        own = K[np.ix_(train, train)]
+    def blocks(self, less_one: Array, k: int) -> tuple[Array, Array]:
+        """The kernel of fold k, scaled to variance one: among its training rows, and of those left
+        out with these.
+        """
+        train, left_out = self.folds[k]
+        own = less_one[np.ix_(train, train)]
         variance = variance_of(own)
-        return own / variance, K[np.ix_(left_out, train)] / variance
+        return own / variance, less_one[np.ix_(left_out, train)] / variance
 
-    def decided(width: float, folds: Sequence[tuple[Indices, Indices]]) -> list[list[Array]]:
-        K = between(width)
-        along = []
-        for fold in folds:
-            tick()
-            train, _ = fold
-            along.append(kernel_along(*on_fold(K, fold), known.Y[train], values))
-        return along
-
-    def scores_of(along: list[list[Array]]) -> Array:
-        folds = zip(along, known.folds, strict=False)
-        return np.array(
-            [fold_scores(known, own, left_out, request.scoring) for own, (_, left_out) in folds]
-        )
-
-    count = 1 if len(rows) >= SMALL else len(known.folds)
-    first = {width: decided(width, known.folds[:count]) for width in WIDTHS}
-    width = max(WIDTHS, key=lambda width: scores_of(first[width]).mean(axis=0).max())
-    along = first[width] + decided(width, known.folds[count:])
-    scores = scores_of(along)
-    best = best_of(scores)
-
-    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
-        own, across = on_fold(between(width / narrower), known.folds[k])
+    def on_fold(self, k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
+        own, across = self.blocks(self.less_one(self.width / narrower), k)
         return own, {TOGETHER: across}
 
-    def at(narrower: float) -> KernelSpec:
-        kept: KernelSpec = replace(spec, parts=(replace(radial, width=width / narrower),))
-        return kept
+    def parts(self, narrower: float) -> list[tuple[KernelSpec, float, float]]:
+        variance = variance_of(self.less_one(self.width / narrower))
+        return [(self.at(narrower), variance, 1.0)]
 
-    def parts(narrower: float) -> list[tuple[KernelSpec, float, float]]:
-        return [(at(narrower), variance_of(between(width / narrower)), 1.0)]
-
-    kernels = replace(one.estimator.kernels, specs=(at(1.0),))
-    return ScoredCandidate(
-        replace(one, estimator=machine(few.task, kernels, 2.0)),
-        "C",
-        values,
-        scores,
-        out_of_folds(known, [own[best] for own in along]),
-        Member(kernel, parts),
-    )
+    def at(self, narrower: float) -> Ranked:
+        """The kernel itself."""
+        return replace(self.spec, parts=(replace(self.radial, width=self.width / narrower),))
 
 
-def by_estimator(
-    known: AnswerRows,
-    one: Candidate,
-    request: Request,
-    tick: Callable[[], None],
-    over: tuple[str, Array],
-) -> ScoredCandidate:
-    """Any estimator of the catalog along a parameter, ``over`` its name and values."""
-    few = known.few
+def all_columns(divided: DividedRows, one: Candidate) -> ScoredCandidate:
+    """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few,
+    and its C by all.
+    """
+    member = RankedMember(divided, one.estimator.kernels.specs[0])
+    sample = divided.sample
+
+    def scored(width: float, folds: Sequence[int]) -> list[tuple[list[Array], Array]]:
+        """Decisions and scores along C, by fold."""
+        less_one = member.less_one(width)
+        found = []
+        for k in folds:
+            train, left_out = divided.folds[k]
+            along = kernel_along(*member.blocks(less_one, k), divided.Y[train], one.values)
+            found.append((along, divided.scores(along, sample.y[left_out])))
+        return found
+
+    every = range(len(divided.folds))
+    some = every if sample.n_samples < SMALL else every[:1]
+    first = {width: scored(width, some) for width in WIDTHS}
+    best_scores = {
+        width: np.mean([scores for _, scores in found], axis=0).max()
+        for width, found in first.items()
+    }
+    member.width = max(WIDTHS, key=lambda width: best_scores[width])
+    found = first[member.width] + scored(member.width, every[len(some) :])
+    scores = np.array([scores for _, scores in found])
+    best = best_of(scores)
+    kernels = replace(one.estimator.kernels, specs=(member.at(1.0),))
+    candidate = replace(one, estimator=machine(sample.task, kernels, 2.0))
+    decisions = divided.out_of_folds([along[best] for along, _ in found])
+    return ScoredCandidate(candidate, scores, decisions, member)
+
+
+def by_estimator(divided: DividedRows, one: Candidate) -> ScoredCandidate:
+    """Any estimator of the catalog along its parameter."""
+    sample = divided.sample
+    request = divided.request
     estimator = one.estimator
-    rows = few.table if request.stack is None else request.given(few)
-    if few.strings:
-        estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
+    rows = sample.table if request.stack is None else request.given(sample)
+    if sample.strings:
+        estimator = estimator.copy_with("kernels", estimator.kernels.on(sample))
     if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
         estimator = estimator.copy_with("tol", ROUGHLY)
     if one.way == "best_k":  # what a search proves is no matter of folds
         estimator = estimator.copy_with("max_relaxations", 1)
+    scores = []
     paths = []
-    for train, left_out in known.folds:
-        learn, judge = cut(rows, train, left_out, few.n_samples)
+    for train, left_out in divided.folds:
+        learn, new = cut(rows, train, left_out, sample.n_samples)
         with suppress_convergence_warnings(), without_relaxations():
             path = fit_path(
                 estimator,
                 learn,
-                few.y[train],
-                *over,
-                judge,
-                few.y[left_out],
-                lambda *_: tick(),
+                sample.y[train],
+                one.param,
+                one.values,
+                new,
+                sample.y[left_out],
                 scoring=request.scoring,
             )
-        paths.append((path, judge))
-    scores = np.array([path.val_score for path, _ in paths])
-    best = best_of(scores)
-    decisions = [predictions(path.estimators[best], judge).decision for path, judge in paths]
-    return ScoredCandidate(one, *over, scores, out_of_folds(known, decisions))
+        scores.append(path.val_score)
+        paths.append((path, new))
+    best = best_of(np.array(scores))
+    parts = [predictions(path.estimators[best], new).decision for path, new in paths]
+    return ScoredCandidate(one, np.array(scores), divided.out_of_folds(parts))
 
 
-def runs_over(known: AnswerRows, one: Candidate, request: Request) -> tuple[str, Array]:
+def run_of(divided: DividedRows, key: str, estimator: Any) -> tuple[str, Array]:
     """What the path of a method of the catalog runs over, the first of its parameters that is not
     fixed, and where.
     """
-    offered = [over for over in ESTIMATORS[one.way].paths if request.over in (None, over.key)]
+    request = divided.request
+    offered = [over for over in ESTIMATORS[key].paths if request.over in (None, over.key)]
     if not offered:
-        raise ParameterError(
-            f"The method {one.way!r} has no path over {request.over!r}; leave it out."
-        )
+        raise ParameterError(f"The method {key!r} has no path over {request.over!r}; leave it out.")
     free = [
         over
         for over in offered
@@ -459,18 +483,14 @@ def runs_over(known: AnswerRows, one: Candidate, request: Request) -> tuple[str,
     ]
     over = (free or offered)[0]
     if not free:
-        return over.key, np.array([float(getattr(one.estimator, over.attribute))])
+        return over.key, np.array([float(getattr(estimator, over.attribute))])
+    sample = divided.sample
     with suppress_convergence_warnings():
-        return over.key, path_grid(
-            one.estimator, request.given(known.few), known.few.y, over.key, len(GRID)
-        )
+        values = path_grid(estimator, request.given(sample), sample.y, over.key, len(GRID))
+    return over.key, values
 
 
-def folds_of(
-    rows: Dataset,
-    request: Request,
-    count: int,
-) -> list[tuple[Indices, Indices]]:
+def folds_of(rows: Dataset, request: Request, count: int) -> list[tuple[Indices, Indices]]:
     """Row numbers to learn from and row numbers to judge by, a pair per fold."""
     if request.hold_out != RANDOM:
         return list(later_rows(rows.n_samples, count, request.hold_out, rows.row_groups))
@@ -496,18 +516,6 @@ def later_rows(
             np.flatnonzero(np.isin(codes, order[train])),
             np.flatnonzero(np.isin(codes, order[test])),
         )
-
-
-def fold_scores(
-    known: AnswerRows, along: Sequence[Array], rows: Indices, scoring: Scoring
-) -> Array:
-    """The scores (L,) of decisions on the rows that a fold has left out."""
-    stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
-    if known.classes is not None:
-        stand_in.classes_ = known.classes
-    decided = [shown(one) for one in along]
-    scores = judged([stand_in] * len(along), decided, known.few.y[rows], scoring)
-    return np.where(np.isfinite(scores), scores, -1e300)
 
 
 def shown(decisions: Array) -> Array:

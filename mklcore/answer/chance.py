@@ -31,8 +31,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from mklcore.answer.candidates import AnswerRows, Request, beside, kernel_along, landmarks, targets
-from mklcore.answer.verdict import BETTER, NONE, RELATED
+from mklcore.answer.candidates import DividedRows, Request, kernel_along, landmarks, targets
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows
@@ -42,6 +41,10 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.normalisation import standardised
 from mklcore.paths.scoring import Predictions, Scoring
 
+# the relations to the target that a test can find
+BETTER = "better"
+RELATED = "related"
+NONE = "none"
 LEVEL = 0.05
 PERMUTATIONS = 999  # of rows that chose nothing
 REFITS = 199  # permutations for which machines are fitted again
@@ -229,27 +232,27 @@ def area_under_curve(Y: Array, F: Array) -> float:
 # Where every row was learned from
 
 
-def p_value_of_refits(known: AnswerRows, request: Request) -> float:
+def p_value_of_refits(divided: DividedRows) -> float:
     """The p-value of "the target is not related to the columns", by machines that are fitted to
     permuted targets.
 
     Parameters
     ----------
-    known : AnswerRows
-        The rows, of which at most ``MOST_ROWS`` are drawn.
-    request : Request
-        What was fixed: its kernels take the place of those of the table.
+    divided : DividedRows
+        The rows, of which at most ``MOST_ROWS`` are drawn; kernels that are fixed take the place of
+        those of the table.
 
     Returns
     -------
     float
         The p-value, of ``REFITS`` permutations.
     """
+    request = divided.request
     given = request.kernels if request.stack is None else request.stack.names
     most = int(np.sqrt(MOST_NUMBERS / len(given or (1,))))
-    rows = request.some(known.few, min(MOST_ROWS, most))
+    rows = request.some(divided.sample, min(MOST_ROWS, most))
     n = rows.n_samples
-    Y = targets(rows.y, known.classes)
+    Y = targets(rows.y, divided.classes)
     if Y.shape[1] > MOST_CLASSES:
         largest = np.argsort(-Y.sum(axis=0), kind="stable")
         Y = Y[:, largest[:MOST_CLASSES]]
@@ -265,11 +268,11 @@ def p_value_of_refits(known: AnswerRows, request: Request) -> float:
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
     # The folds of candidates have equal shares of each class, which permuted targets would not
     # have.
-    is_random = request.hold_out == RANDOM or n < known.few.n_samples
+    is_random = request.hold_out == RANDOM or n < divided.sample.n_samples
     folds = (
         fold_rows(None, n, min(FOLDS, n // 2), request.seed, rows.row_groups)
         if is_random
-        else list(known.folds)
+        else list(divided.folds)
     )
     held_out = [left_out for _, left_out in folds]
     judged = np.concatenate(held_out)
@@ -329,7 +332,7 @@ def plain_kernels(rows: Dataset, request: Request) -> Iterator[Array]:
     for curved in (False, True):
         kernels = KernelDictionary.recommended(rows, whole=False, curved=curved)
         approximation = Nystroem(landmarks(len(kernels), bool(rows.strings)), request.seed)
-        features = approximation.features(beside(kernels, rows), rows.table).table.astype(float)
+        features = approximation.features(kernels.on(rows), rows.table).table.astype(float)
         yield of_variance_one(features @ features.T)
     if rows.n_features:
         X = standardised(rows.X)

@@ -14,15 +14,15 @@ predict.
     verdict             all of it in figures and one sentence
 
 The logarithm of a positive and skewed target is tried by the same folds, and offered where it is
-better. Where there are many rows, a second look at more of them may choose narrower kernels of all columns
-and a larger C. Every stage is a function of the stages before it. `stages` yields them as they are
+better. Where there are many rows, a second look at more of them may choose narrower kernels of all
+columns and a larger C. Every stage is a function of the stages before it. `stages` yields them as they are
 there, `explore` goes through them. Budgets are in rows and operations, never in seconds: the same
 table gives the same answer on any machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -32,33 +32,31 @@ from scipy.stats import skew
 from sklearn.base import clone
 
 from mklcore.answer.candidates import (
+    COARSE,
+    EXACT,
     SMALL,
+    STRAIGHT,
     TOGETHER,
     WHOLE,
-    AnswerRows,
     Candidate,
+    DividedRows,
     Request,
     ScoredCandidate,
     folds_of,
     landmarks,
     machine,
     of_all_columns,
-    runs_over,
+    run_of,
     score_along,
     shown,
     standard_error,
     targets,
 )
-from mklcore.answer.exploration import (
-    ALIKE,
-    Exploration,
-    columns_that_matter,
-    correlations,
-    decided_rows,
-)
-from mklcore.answer.one_machine import ONE, one_machine, second_look
+from mklcore.answer.effects import ALIKE, columns_that_matter, correlations
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.one_machine import one_machine, second_look
 from mklcore.answer.references import kernel_references
-from mklcore.arrays import Array, one_blas_thread
+from mklcore.arrays import one_blas_thread
 from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.frames import as_table, is_frame, with_column
@@ -71,6 +69,7 @@ from mklcore.errors import (
     ParameterError,
     Progress,
     Repair,
+    cancellation_scope,
     check_cancelled,
     suppress_convergence_warnings,
 )
@@ -104,11 +103,12 @@ FEW = 60
 HELD_OUT = 0.25
 MOST_COLUMNS = 2000  # source columns
 CHOSEN_ON = 1000  # rows on which candidates are compared
-EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
 FEATURES = 2.4e10  # multiplications of sums over features of more rows
-DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
+PATH_ROWS = 1200  # of a path of one kernel of all columns; models of low rank take ``EXACT``
 SKEWED = 1.0  # skewness of a target from which its logarithm is tried
 BEHIND = 0.002  # of the score that a simpler model may be behind
+GIVEN = "the given kernels"
+SINGLE = "columns one by one"
 QUARTERS = {
     1: "about a quarter is",
     2: "about half is",
@@ -264,94 +264,79 @@ def stages(
     done = 0
 
     def tick() -> None:
-        check_cancelled()
         if callback is not None:
             callback(done, len(STAGES))
 
-    def over(stage: str, found: Any) -> tuple[str, Any]:
-        nonlocal done
-        done = STAGES.index(stage) + 1
-        return stage, found
+    found = _stages(data, request)
+    while True:
+        with cancellation_scope(tick):
+            check_cancelled()
+            step = next(found, None)
+        if step is None:
+            return
+        done = STAGES.index(step[0]) + 1
+        yield step
 
-    tick()
-    known = divide_rows(data, request)
+
+def _stages(data: Dataset, request: Request) -> Iterator[tuple[str, Any]]:
+    divided = divide_rows(data, request)
+    yield "table", divided
+    notes = describe_columns(divided)
+    yield "columns", notes
     compared = list[ScoredCandidate]()
-    yield over("table", known)
-    notes = describe_columns(known)
-    yield over("columns", notes)
     if data.task == "novelty":
-        taken, fitted, index = fit_one_class(known, request)
+        taken, path, index = fit_one_class(divided)
         model = taken.candidate.estimator
     else:
-        kinds = offer_kernels(known, request)
-        yield over("dictionary", kinds)
-        offered = offer_candidates(known, kinds, request)
-        yield over("candidates", offered)
-        first = runs = None
+        kernels = offer_kernels(divided)
+        yield "dictionary", kernels
+        offered = offer_candidates(divided, kernels)
+        yield "candidates", offered
+        first = None
         # nothing to choose but the point: the path comes first
         if len(offered) == 1 and offered[0].way in ESTIMATORS:
-            tick()
-            runs = runs_over(known, offered[0], request)
-            first = solve_path(known, offered[0], *runs, request, tick)
+            first = solve_path(divided, offered[0])
             yield "refit", (first, first.first_look, first.estimators[first.first_look])
-        for one in offered:
-            tick()
-            compared.append(score_along(known, one, request, tick, runs))
+        compared = compare(divided, offered)
+        place = compared.index(choose(compared))
         if request.is_open:
-            members = tuple(compared)
-            compared.append(one_machine(known, members, request, tick))
-            notes = (*notes, *offer_logarithm(known, compared, request, tick))
-        taken = choose(compared)
-        if taken.candidate.label == ONE:
-            # few landmarks cannot follow narrower kernels
-            is_exact = known.learn.n_samples <= EXACT
-            taken = second_look(known, members, taken, request, tick, is_exact)
-            compared[-1] = taken
+            notes = (*notes, *offer_logarithm(divided, compared[place]))
+            compared[place] = second_look(divided, compared[:-1], compared[place])
         # a member holds tables of the folds, which are not needed any more
         compared = [replace(one, member=None) for one in compared]
-        taken = replace(taken, member=None)
-        yield over("path", compared)
-        yield over("choice", taken)
-        tick()
+        taken = compared[place]
+        yield "path", compared
+        yield "choice", taken
         notes = (*notes, *summary(taken, compared))
-        fitted = solve_scored_path(known, taken, request, first)
+        path = replace(
+            first or solve_path(divided, taken.candidate),
+            val_score=taken.scores.mean(axis=0),
+            chosen=taken.best,
+        )
         index = taken.best
-        if fitted.estimators[index].n_train_ < known.learn.n_samples:
-            yield "refit", (fitted, index, fitted.estimators[index])
-            tick()
-        model = refit(known, taken, request, fitted)
-    yield over("refit", (fitted, index, model))
-    tick()
-    effect, note = columns_that_matter(known, model, request)
-    yield over("columns that matter", effect)
-    tick()
-    plain = kernel_references(known, compared, request, tick)
-    answer = Exploration(
-        known,
-        request,
-        taken,
-        fitted,
-        index,
-        model,
-        (*notes, *note),
-        effect,
-        plain,
-    )
+        if path.estimators[index].n_train_ < divided.learn.n_samples:
+            yield "refit", (path, index, path.estimators[index])
+        model = refit(divided, taken, path)
+    yield "refit", (path, index, model)
+    effects, note = columns_that_matter(divided, model)
+    yield "columns that matter", effects
+    plain = kernel_references(divided, compared)
+    answer = Exploration(divided, taken, path, index, model, (*notes, *note), effects, plain)
     if answer.rows.used < answer.rows.of:
         used = (
             f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model "
             "on all of them."
         )
         answer = replace(answer, notes=(*answer.notes, used))
-    yield over("references", answer)
+    yield "references", answer
     if data.task != "novelty":
-        tick()
-        yield over("intervals", answer.conformal)
-    yield over("verdict", answer.verdict)
+        yield "intervals", answer.conformal
+    yield "verdict", answer.verdict
 
 
-def divide_rows(data: Dataset, request: Request) -> AnswerRows:
+def divide_rows(data: Dataset, request: Request) -> DividedRows:
     """The rows of the answer. DataError for a table that has none."""
+    refuse_unanswerable(data)
     size = request.test_size
     if size is None:
         size = HELD_OUT if data.n_samples >= FEW else 0.0
@@ -359,6 +344,33 @@ def divide_rows(data: Dataset, request: Request) -> AnswerRows:
         raise ParameterError(
             f"test_size is the share of rows to hold out, from 0 to below 1; got {size!r}."
         )
+    learn, test = data.split(size, request.seed, request.hold_out) if size else (data, None)
+    of = learn.n_samples
+    learn = request.some(learn, of if request.max_rows is None else request.max_rows)
+    sample = request.some(learn, CHOSEN_ON)
+    notes = []
+    if learn.n_samples < of:
+        is_random = request.hold_out == RANDOM
+        which = "drawn at random" if is_random else f"the {request.hold_out} of them"
+        notes.append(f"Learned from {learn.n_samples:,} of {of:,} rows, {which}.")
+    if data.sample_weight is not None:
+        notes.append(
+            "Rows count by their weights in the model, and once each in folds and in the verdict."
+        )
+    if sample.n_samples < learn.n_samples:
+        notes.append(f"Models were compared on {sample.n_samples:,} of {learn.n_samples:,} rows.")
+    if data.task == "novelty":
+        Y = np.zeros((sample.n_samples, 1))
+        return DividedRows(request, learn, test, sample, (), Y, None, tuple(notes))
+    classes = None if data.task == "regression" else np.unique(learn.y)
+    count = min(5 if sample.n_samples < SMALL else 3, sample.n_samples // 2)
+    folds = tuple(folds_of(sample, request, count))
+    Y = targets(sample.y, classes)
+    return DividedRows(request, learn, test, sample, folds, Y, classes, tuple(notes))
+
+
+def refuse_unanswerable(data: Dataset) -> None:
+    """DataError for a table of too few rows, too many columns, or where nothing varies."""
     if data.n_samples < LEAST_ROWS:
         raise DataError(
             f"The table has {counted(data.n_samples, 'row')}, and an answer needs at least "
@@ -379,52 +391,29 @@ def divide_rows(data: Dataset, request: Request) -> AnswerRows:
             f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there "
             "is nothing to predict: choose another target, or other rows."
         )
-    learn, test = data.split(size, request.seed, request.hold_out) if size else (data, None)
-    of = learn.n_samples
-    learn = request.some(learn, of if request.max_rows is None else request.max_rows)
-    few = request.some(learn, CHOSEN_ON)
-    classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
-    folds: tuple[Any, ...] = ()
-    if data.task != "novelty":
-        folds = tuple(
-            folds_of(few, request, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2))
-        )
-    Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
-    notes = []
-    if learn.n_samples < of:
-        is_random = request.hold_out == RANDOM
-        which = "drawn at random" if is_random else f"the {request.hold_out} of them"
-        notes.append(f"Learned from {learn.n_samples:,} of {of:,} rows, {which}.")
-    if data.sample_weight is not None:
-        notes.append(
-            "Rows count by their weights in the model, and once each in folds and in the verdict."
-        )
-    if few.n_samples < learn.n_samples:
-        notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
-    return AnswerRows(learn, test, few, folds, Y, classes, tuple(notes))
 
 
-def describe_columns(known: AnswerRows) -> tuple[str, ...]:
+def describe_columns(divided: DividedRows) -> tuple[str, ...]:
     """What is to be said of target and columns: classes, and columns that carry the same."""
-    few = known.few
-    notes = list(known.notes)
-    if known.classes is not None:
-        labels, counts = np.unique(known.learn.y, return_counts=True)
+    sample = divided.sample
+    notes = list(divided.notes)
+    if divided.classes is not None:
+        labels, counts = np.unique(divided.learn.y, return_counts=True)
         share = counts.max() / counts.sum()
         notes.append(
             f"The largest class, {labels[counts.argmax()]!s}, holds {share:.1%} of the rows."
         )
-        if note := rare_note(known.learn.y, len(known.folds)):
+        if note := rare_note(divided.learn.y, len(divided.folds)):
             notes.append(note)
-        if rarest(known.learn) is not None:
+        if rarest(divided.learn) is not None:
             notes.append(
                 'A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" '
                 "gives it its weight."
             )
-    found = np.triu(correlations(few), 1)
+    found = np.triu(correlations(sample), 1)
     for i, j in np.argwhere(found > ALIKE)[:5].tolist():
-        one = few.columns[i][0]
-        other = few.columns[j][0]
+        one = sample.columns[i][0]
+        other = sample.columns[j][0]
         notes.append(
             f"{one} and {other} are correlated ({found[i, j]:.2f}): what one is said to do "
             "may be the other's."
@@ -432,70 +421,66 @@ def describe_columns(known: AnswerRows) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def offer_kernels(known: AnswerRows, request: Request) -> dict[str, Any]:
+def offer_kernels(divided: DividedRows) -> dict[str, Any]:
     """The kernels of every candidate, by its label, from simple to rich; those of pairs where some
-    act together.
+    act together. Where more than C is fixed, there is one kind of kernels.
     """
-    learn = known.learn
-    if request.stack is not None or request.kernels is not None:
-        return {"the given kernels": request.kernels if request.stack is None else "precomputed"}
+    learn = divided.learn
+    request = divided.request
+    if request.stack is not None:
+        return {GIVEN: "precomputed"}
+    if request.kernels is not None:
+        return {GIVEN: request.kernels}
     single = KernelDictionary.recommended(learn, whole=False)
     if not request.is_open:
-        return {"columns one by one": single}
-    straight = KernelDictionary.recommended(learn, whole=False, curved=False)
-    found = {"straight lines": straight, "columns one by one": single}
-    if (
-        not learn.sequences
-        and not learn.groups
-        and (pairs := interacting(known.few, 2, MOST_PAIRS))
-    ):
+        return {SINGLE: single}
+    found = {
+        STRAIGHT: KernelDictionary.recommended(learn, whole=False, curved=False),
+        SINGLE: single,
+    }
+    if learn.sequences:
+        return found
+    if not learn.groups and (pairs := interacting(divided.sample, 2, MOST_PAIRS)):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
-    if not learn.sequences and learn.n_features:
-        for label, radial in WHOLE.items():
-            if radial.base == "squared" or learn.n_features <= WIDE:
-                found[label] = of_all_columns(learn, radial)
+    for label, radial in WHOLE.items():
+        if learn.n_features and (radial.base == "squared" or learn.n_features <= WIDE):
+            found[label] = of_all_columns(learn, radial)
     return found
 
 
-def offer_candidates(
-    known: AnswerRows,
-    kinds: dict[str, Any],
-    request: Request,
-) -> tuple[Candidate, ...]:
+def offer_candidates(divided: DividedRows, kernels: dict[str, Any]) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
-    task = known.learn.task
-    fixed = request.parameters
+    request = divided.request
     if not request.is_open:
-        return tuple(
-            one
-            for label, kernels in kinds.items()
-            for one in of_method(known, label, kernels, request)
-        )
-    if strange := [name for name in ("lam", "n_kernels") if name in fixed]:
+        ((label, given),) = kernels.items()
+        return tuple(of_method(divided, label, given))
+    if strange := {"lam", "n_kernels"} & set(request.parameters):
         raise ParameterError(
-            f"{strange[0]} is a parameter of another method: name it, as in method='gomp'."
+            f"{sorted(strange)[0]} is a parameter of another method: name it, as in method='gomp'."
         )
-    sparse = 1.0 if known.Y.shape[1] == 1 else SPARSE_SHARED
+    learn = divided.learn
+    sparse = 1.0 if divided.Y.shape[1] == 1 else SPARSE_SHARED
     found = []
-    for label, kernels in kinds.items():
+    for label, given in kernels.items():
         if label in WHOLE:
-            found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
+            whole = machine(learn.task, given, 2.0)
+            found.append(Candidate(label, whole, request.costs(COARSE), "whole"))
             continue
-        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), request.seed)
-        estimator = machine(
-            task, kernels, 2.0 if label == "straight lines" else sparse, approximation
-        )
-        found.append(Candidate(label, estimator))
+        approximation = Nystroem(landmarks(len(given), bool(learn.strings)), request.seed)
+        p = 2.0 if label == STRAIGHT else sparse
+        estimator = machine(learn.task, given, p, approximation)
+        found.append(Candidate(label, estimator, request.costs()))
     return tuple(found)
 
 
-def of_method(known: AnswerRows, label: str, kernels: Any, request: Request) -> list[Candidate]:
+def of_method(divided: DividedRows, label: str, kernels: Any) -> list[Candidate]:
     """The candidates of one method of the catalog on these kernels.
 
     lp-norm learning is offered at three norms unless one is fixed.
     """
+    request = divided.request
     key = request.method or "lp"
-    task = known.learn.task
+    task = divided.learn.task
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
     if ESTIMATORS[key].on != "kernels":
@@ -506,29 +491,34 @@ def of_method(known: AnswerRows, label: str, kernels: Any, request: Request) -> 
     fixed = request.further | request.parameters
     if key == "lp":
         fixed = {"loss": "squared"} | fixed
-    is_chosen = (
-        key == "lp"
-        and label == "the given kernels"
-        and not {"p", "norm"} & set(fixed)
-        and request.over != "p"
-    )
+    if "norm" in fixed:  # a norm may be made from the kernels
+        sample = divided.sample
+        ready = request.stack
+        fixed["stack"] = kernels.grams(sample) if ready is None else ready.take(rows_of(sample))
+    norms: tuple[float | None, ...] = (None,)
+    is_open = not {"p", "norm"} & set(fixed) and request.over != "p"
+    if key == "lp" and label == GIVEN and is_open:
+        norms = (1.0, 4 / 3, 2.0)
     made = []
-    for p in (1.0, 4 / 3, 2.0) if is_chosen else (None,):
+    for p in norms:
         more = fixed if p is None else fixed | {"p": p}
-        if "norm" in more:  # a norm may be made from the kernels
-            few = known.few
-            more = more | {
-                "stack": kernels.grams(few)
-                if request.stack is None
-                else request.stack.take(rows_of(few))
-            }
         estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **more)
         if unknown := [name for name in request.parameters if name not in estimator.get_params()]:
             raise ParameterError(
                 f"The method {key!r} has no parameter {unknown[0]!r}; leave it out."
             )
-        made.append(Candidate(label if p is None else f"{label}, p = {p:g}", estimator, key))
+        param, values = run_of(divided, key, estimator)
+        name = label if p is None else f"{label}, p = {p:g}"
+        made.append(Candidate(name, estimator, values, key, param))
     return made
+
+
+def compare(divided: DividedRows, offered: Sequence[Candidate]) -> list[ScoredCandidate]:
+    """The candidates with their scores, and the one machine on them where nothing is fixed."""
+    members = [score_along(divided, one) for one in offered]
+    if not divided.request.is_open:
+        return members
+    return [*members, one_machine(divided, members)]
 
 
 def choose(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
@@ -545,40 +535,35 @@ def choose(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
     return top
 
 
-def offer_logarithm(
-    known: AnswerRows,
-    compared: Sequence[ScoredCandidate],
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-) -> tuple[str, ...]:
+def offer_logarithm(divided: DividedRows, taken: ScoredCandidate) -> tuple[str, ...]:
     """A note that offers the logarithm of a positive and skewed target, where folds say that it
     predicts the target itself with smaller squared errors.
     """
-    few = known.few
-    y = known.learn.y
-    if few.task != "regression" or few.log_of or y.min() <= 0.0:
+    sample = divided.sample
+    y = divided.learn.y
+    if sample.task != "regression" or sample.log_of or y.min() <= 0.0:
         return ()
     if skew(y) < max(SKEWED, abs(skew(np.log(y)))):
         return ()
     logged = replace(
-        known,
-        learn=with_log_target(known.learn),
-        few=with_log_target(few),
-        Y=np.log(known.Y),
+        divided,
+        learn=with_log_target(divided.learn),
+        sample=with_log_target(sample),
+        Y=np.log(divided.Y),
     )
-    offered = offer_candidates(logged, offer_kernels(logged, request), request)
-    members = [score_along(logged, one, request, tick) for one in offered]
-    logarithm = choose([*members, one_machine(logged, members, request, tick)]).decisions
-    plain = choose(compared).decisions
-    assert plain is not None
+    offered = offer_candidates(logged, offer_kernels(logged))
+    logarithm = choose(compare(logged, offered)).decisions
+    assert taken.decisions is not None
     assert logarithm is not None
-    predicted = np.hstack([plain, np.exp(logarithm)])
-    off = (predicted - known.Y) ** 2 / few.y.var()
-    explained = 1.0 - np.array([off[left_out].mean(axis=0) for _, left_out in known.folds])
+    rows = divided.left_out
+    predicted = np.hstack([taken.decisions, np.exp(logarithm)])
+    off = (predicted - divided.Y[rows]) ** 2 / sample.y.var()
+    by_fold = [off[np.searchsorted(rows, own)].mean(axis=0) for _, own in divided.folds]
+    explained = 1.0 - np.array(by_fold)
     gain = explained[:, 1] - explained[:, 0]
     if not gain.mean() > standard_error(gain):
         return ()
-    name = few.target_name
+    name = sample.target_name
     itself, from_logarithm = explained.mean(axis=0).tolist()
     text = (
         f"Folds predict {name} better by its logarithm: R² {from_logarithm:.4f} instead of "
@@ -595,8 +580,8 @@ def summary(taken: ScoredCandidate, compared: Sequence[ScoredCandidate]) -> tupl
     beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in others)
     first = f"Taken by folds: {label}, {taken.score:.3g} ± {taken.error:.2g}"
     notes: tuple[str, ...] = (f"{first}; {beside}." if beside else f"{first}.",)
-    if taken.said_by:
-        notes += (made_of(taken.said_by),)
+    if taken.variance_shares:
+        notes += (made_of(taken.variance_shares),)
     return notes
 
 
@@ -619,72 +604,49 @@ def made_of(shares: Mapping[str, float]) -> str:
     return f"Of what it says, {joined(named)}.{more}"
 
 
-def solve_path(
-    known: AnswerRows,
-    one: Candidate,
-    param: str,
-    values: Array,
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-) -> Path:
+def solve_path(divided: DividedRows, one: Candidate) -> Path:
     """The certified path of a candidate, on as many rows as one can drag along."""
-    rows = request.some(
-        known.learn, EXACT if one.way == "low rank" or request.stack is not None else DRAGGED
-    )
+    request = divided.request
+    is_low = one.way == "low rank" or request.stack is not None
+    rows = request.some(divided.learn, EXACT if is_low else PATH_ROWS)
+    given = request.given(rows)
     with suppress_convergence_warnings():
         return fit_path(
-            one.estimator,
-            request.given(rows),
-            rows.y,
-            param,
-            values,
-            callback=lambda *_: tick(),
-            scoring=request.scoring,
+            one.estimator, given, rows.y, one.param, one.values, scoring=request.scoring
         )
 
 
-def solve_scored_path(
-    known: AnswerRows,
-    taken: ScoredCandidate,
-    request: Request,
-    drawn: Path | None = None,
-) -> Path:
-    """The certified path of the choice with the scores of the folds; ``drawn``: that path."""
-    found = drawn or solve_path(known, taken.candidate, taken.param, taken.values, request)
-    return replace(found, val_score=taken.scores.mean(axis=0), chosen=taken.best)
-
-
-def refit(known: AnswerRows, taken: ScoredCandidate, request: Request, found: Path) -> Any:
+def refit(divided: DividedRows, taken: ScoredCandidate, path: Path) -> Any:
     """The model of the chosen point of the path on all rows to learn from, calibrated where there
     are classes.
     """
-    learn = known.learn
+    learn = divided.learn
+    request = divided.request
     way = taken.candidate.way
     with suppress_convergence_warnings():
-        model = found.estimators[taken.best]
+        model = path.estimators[taken.best]
         if model.n_train_ < learn.n_samples:
             model = clone(model)
             if learn.n_samples > EXACT and way != "low rank":
                 if way != "whole" and not ESTIMATORS[way].is_approximable:
                     learn = request.some(learn, EXACT)
                 elif model.approximation is None:
-                    count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
-                    few = landmarks(len(model.kernels), False)
-                    model = model.copy_with(
-                        "approximation", Nystroem(count if way == "whole" else few, request.seed)
-                    )
+                    count = landmarks(len(model.kernels), False)
+                    if way == "whole":
+                        count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
+                    model = model.copy_with("approximation", Nystroem(count, request.seed))
             model.fit(request.given(learn), learn.y)
-    if known.classes is not None and taken.decisions is not None:
-        judged = decided_rows(taken.decisions)
+    if divided.classes is not None and taken.decisions is not None:
         with suppress(DataError):  # too few rows of two classes
-            model.calibrate(shown(taken.decisions[judged]), known.few.y[judged])
+            model.calibrate(shown(taken.decisions), divided.sample.y[divided.left_out])
     return model
 
 
-def fit_one_class(known: AnswerRows, request: Request) -> tuple[ScoredCandidate, Path, int]:
+def fit_one_class(divided: DividedRows) -> tuple[ScoredCandidate, Path, int]:
     """A boundary around all rows, along C: without a target no score can choose a point."""
-    kernels = request.kernels or KernelDictionary.recommended(known.learn, whole=False)
-    rows = known.learn.drawn(DRAGGED, request.seed)
+    request = divided.request
+    kernels = request.kernels or KernelDictionary.recommended(divided.learn, whole=False)
+    rows = divided.learn.drawn(PATH_ROWS, request.seed)
     estimator = LpMKLOneClass(p=request.p or 1.0, kernels=kernels)
     with suppress_convergence_warnings():
         values = (
@@ -692,16 +654,7 @@ def fit_one_class(known: AnswerRows, request: Request) -> tuple[ScoredCandidate,
             if request.C is None
             else np.array([request.C])
         )
-        found = fit_path(estimator, rows, rows.y, "C", values)
-    index = found.first_look
-    taken = Candidate("rows unlike the others", found.estimators[index], "lp")
-    return (
-        ScoredCandidate(
-            taken,
-            "C",
-            found.values[[index]],
-            found.train_score[None, [index]],
-        ),
-        found,
-        index,
-    )
+        path = fit_path(estimator, rows, rows.y, "C", values)
+    index = path.first_look
+    taken = Candidate("rows unlike the others", path.estimators[index], path.values[[index]], "lp")
+    return ScoredCandidate(taken, path.train_score[None, [index]]), path, index

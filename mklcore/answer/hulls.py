@@ -8,15 +8,14 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from mklcore.answer.chance import LEVEL
-from mklcore.answer.exploration import (
+from mklcore.answer.chance import LEVEL, NONE
+from mklcore.answer.effects import (
+    correlated_sets,
     effects,
     growth_of_columns,
-    mean_by_owner,
     p_value_of_growth,
-    verdict_on,
 )
-from mklcore.answer.verdict import NONE, Verdict
+from mklcore.answer.verdict import Verdict, verdict_on
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
@@ -75,14 +74,13 @@ def hull_verdict(
         return replace(found, beside=False)
     known = copy(model).know_table(train)
     ranked, _ = effects(known, rows.drawn(RANKED, seed))
-    grown = growth_of_columns(known, rows, rows.X, seed)
+    growth = growth_of_columns(known, rows, correlated_sets(rows), seed)
     selected = []
     by_chance = []
     for column in ranked:
         if column.effect == 0.0:
             continue
-        more = mean_by_owner(grown[column.name], rows.row_groups)
-        if p_value_of_growth(more) > LEVEL:
+        if p_value_of_growth(growth[column.name]) > LEVEL:
             by_chance.append(column.name)
         else:
             selected.append(column._replace(chance=False))

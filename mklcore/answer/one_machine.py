@@ -13,26 +13,21 @@ Source: Breiman (1996), Stacked regressions, for the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import nnls
 
 from mklcore.answer.candidates import (
-    AnswerRows,
+    EXACT,
     Candidate,
+    DividedRows,
     Member,
-    Request,
     ScoredCandidate,
-    beside,
     best_of,
-    costs,
-    fold_scores,
     folds_of,
     kernel_along,
     machine,
-    out_of_folds,
     ridge_along,
     targets,
 )
@@ -53,112 +48,103 @@ NARROWER = (1.0, 2.0, 4.0, 8.0)
 
 
 def one_machine(
-    known: AnswerRows,
+    divided: DividedRows,
     compared: Sequence[ScoredCandidate],
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
     narrower: float = 1.0,
     C: float | None = None,
 ) -> ScoredCandidate:
     """The machine on the weighted sum of the kernels of all members along C by folds; at the best
     C, or at the one that is given.
     """
-    values = costs(request)
-    members = weighted_members(known, compared)
-    blocks = []
+    values = divided.request.costs()
+    members = weighted_members(divided, compared)
+    folds = []
     scores = []
-    for k, (train, left_out) in enumerate(known.folds):
-        tick()
+    for k, (train, left_out) in enumerate(divided.folds):
         K, across = fold_kernel(members, k, narrower)
-        duals = list(ridge_along(K, known.Y[train], values))
+        duals = list(ridge_along(K, divided.Y[train], values))
         every = sum(across.values())
         along = [every @ a + b for a, b in duals]
-        scores.append(fold_scores(known, along, left_out, request.scoring))
-        blocks.append((across, duals, along))
-    best = best_of(np.array(scores))
-    if C is not None:
-        best = int(np.argmin(np.abs(values - C)))
-    said = {}
-    for name in blocks[0][0]:
-        parts = [across[name] @ duals[best][0] for across, duals, _ in blocks]
-        said[name] = out_of_folds(known, parts)
+        scores.append(divided.scores(along, divided.sample.y[left_out]))
+        folds.append((across, duals, along))
+    best = best_of(np.array(scores)) if C is None else int(np.argmin(np.abs(values - C)))
+    parts = {}
+    for name in folds[0][0]:
+        said = [across[name] @ duals[best][0] for across, duals, _ in folds]
+        parts[name] = divided.out_of_folds(said)
     blend = blended(parts_of(members, narrower))
-    kernels = KernelDictionary((blend,), feature_names=known.learn.feature_names or None)
+    kernels = KernelDictionary((blend,), feature_names=divided.learn.feature_names or None)
     # its variance is about one already
-    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
+    estimator = machine(divided.learn.task, kernels, 2.0).copy_with("normalise", None)
     return ScoredCandidate(
-        Candidate(ONE, estimator, "whole"),
-        "C",
-        values,
+        Candidate(ONE, estimator, values, "whole"),
         np.array(scores),
-        out_of_folds(known, [along[best] for *_, along in blocks]),
-        said_by=covered(said),
+        divided.out_of_folds([along[best] for *_, along in folds]),
+        variance_shares=variance_shares(parts),
         chosen=best,
     )
 
 
 def second_look(
-    known: AnswerRows,
-    compared: Sequence[ScoredCandidate],
-    taken: ScoredCandidate,
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-    halve: bool = True,
+    divided: DividedRows, compared: Sequence[ScoredCandidate], taken: ScoredCandidate
 ) -> ScoredCandidate:
-    """The one machine, ``taken``, or that with narrower kernels of all columns and a larger C, where
-    more rows than the folds have say so.
+    """The candidate that is ``taken``, or if that is the one machine on the kernels of those
+    ``compared``, the machine with narrower kernels of all columns and a larger C, where more rows
+    than the folds have say so.
 
-    On at most ``SECOND`` rows, of which a third judges: C may be ten times as large, and if
-    ``halve``, widths are halved, as long as the squared error falls and the score does not.
+    On at most ``SECOND`` rows, of which a third judges: C may be ten times as large, and widths are
+    halved, as long as the squared error falls and the score does not.
     """
-    rows = request.some(known.learn, SECOND)
-    if request.C is not None or rows.n_samples <= known.few.n_samples:
+    learn = divided.learn
+    request = divided.request
+    rows = request.some(learn, SECOND)
+    if taken.candidate.label != ONE or request.C is not None:
+        return taken
+    if rows.n_samples <= divided.sample.n_samples:
         return taken
     train, left_out = folds_of(rows, request, 3)[0]
     standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
-    Y = targets(rows.y, known.classes)
-    judges = replace(known, few=rows)
+    Y = targets(rows.y, divided.classes)
 
     def gram(parts: dict[KernelSpec, float]) -> Array:
         if not parts:
             return np.zeros((len(standard), len(train)))
-        (bound,) = beside(KernelDictionary((blended(parts),)), rows).specs
+        (bound,) = KernelDictionary((blended(parts),)).on(rows).specs
         return bound.settle(standard[train]).values(standard, standard[train])
 
-    members = weighted_members(known, compared)
+    members = weighted_members(divided, compared)
     parts = parts_of(members, 1.0)
-    known_part = gram({spec: parts[spec] for spec in parts if not is_whole(spec)})
-    first_C = float(taken.values[taken.best])
-    larger = taken.values[taken.best : taken.best + 3]
-    best = (1.0, first_C)
-    found = (-np.inf, np.inf)
-    for narrower in NARROWER if halve else NARROWER[:1]:
+    fixed = gram({spec: parts[spec] for spec in parts if not isinstance(spec, Ranked)})
+    larger = taken.candidate.values[taken.best : taken.best + 3]
+    first = (1.0, taken.best_value)
+    best = first
+    best_score = -np.inf
+    best_error = np.inf
+    # the landmarks of more rows are too few to follow narrower kernels
+    for narrower in NARROWER if learn.n_samples <= EXACT else NARROWER[:1]:
         before = best
         parts = parts_of(members, narrower)
-        K = known_part + gram({spec: parts[spec] for spec in parts if is_whole(spec)})
+        K = fixed + gram({spec: parts[spec] for spec in parts if isinstance(spec, Ranked)})
         K = K.astype(np.float32)
-        tick()
         along = kernel_along(K[train], K[left_out], Y[train], larger)
-        for C, decided in zip(larger.tolist(), along, strict=True):
-            score = float(fold_scores(judges, [decided], left_out, request.scoring)[0])
+        scores = divided.scores(along, rows.y[left_out])
+        for C, score, decided in zip(larger.tolist(), scores.tolist(), along, strict=True):
             error = float(np.mean((decided - Y[left_out]) ** 2))
-            if score >= found[0] and error < found[1]:
-                found = (score, error)
+            if score >= best_score and error < best_error:
                 best = (narrower, C)
+                best_score = score
+                best_error = error
         if best == before and narrower > 1.0:
             break
-    if best == (1.0, first_C):
-        return taken
-    return one_machine(known, compared, request, tick, *best)
+    return taken if best == first else one_machine(divided, compared, *best)
 
 
 def weighted_members(
-    known: AnswerRows, compared: Sequence[ScoredCandidate]
+    divided: DividedRows, compared: Sequence[ScoredCandidate]
 ) -> list[tuple[Member, float]]:
     """The members that have a weight, with it."""
-    weights = member_weights(
-        [one.decisions for one in compared if one.decisions is not None], known.Y
-    )
+    decisions = [one.decisions for one in compared if one.decisions is not None]
+    weights = member_weights(decisions, divided.Y[divided.left_out])
     pairs = zip(compared, weights.tolist(), strict=True)
     return [(one.member, weight) for one, weight in pairs if one.member and weight > 0.0]
 
@@ -170,7 +156,7 @@ def fold_kernel(
     total = np.zeros(())
     across = dict[str, Array]()
     for member, weight in members:
-        own, groups = member.kernel(k, narrower)
+        own, groups = member.on_fold(k, narrower)
         total = total + weight * own
         for name, part in groups.items():
             across[name] = across.get(name, 0.0) + weight * part
@@ -200,20 +186,14 @@ def blended(parts: dict[KernelSpec, float]) -> Blend:
     return Blend(parts=tuple(parts), shares=tuple(parts.values()), label=ONE)
 
 
-def is_whole(spec: KernelSpec) -> bool:
-    """Whether a kernel sees the values and ranks of all columns."""
-    return isinstance(spec, Ranked)
-
-
-def covered(parts: dict[str, Array]) -> dict[str, float]:
+def variance_shares(parts: Mapping[str, Array]) -> dict[str, float]:
     """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they
     add up to 1.
     """
-    kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
-    total = np.sum([*kept.values()], axis=0)
+    total = np.sum([*parts.values()], axis=0)
     total -= total.mean(axis=0)
     whole = float(np.sum(total * total)) or 1.0
-    return {name: float(np.sum(part * total)) / whole for name, part in kept.items()}
+    return {name: float(np.sum(part * total)) / whole for name, part in parts.items()}
 
 
 def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
@@ -222,16 +202,14 @@ def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
     min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth
     ``PULL`` rows.
     """
-    judged_rows = np.isfinite(np.hstack(decisions)).all(axis=1)
-    target = Y[judged_rows]
-    centre = target.mean(axis=0)
-    A = np.array([(one[judged_rows] - centre).ravel() for one in decisions])
+    centre = Y.mean(axis=0)
+    A = np.array([(one - centre).ravel() for one in decisions])
     q = len(A)
     G = A @ A.T
     size = max(float(np.trace(G)), 1e-300)
-    pull = PULL / len(target) * size / q
+    pull = PULL / len(Y) * size / q
     root = np.linalg.cholesky(G + (pull + 1e-9 * size) * np.eye(q))
-    reached = A @ (target - centre).ravel() + pull / q
+    reached = A @ (Y - centre).ravel() + pull / q
     w, _ = nnls(root.T, np.linalg.solve(root, reached))
     total = float(w.sum())
     return w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)

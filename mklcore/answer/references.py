@@ -11,7 +11,7 @@ The first two are chosen by the folds of the answer, the others by a part of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,10 +23,12 @@ from threadpoolctl import threadpool_limits
 
 from mklcore._lazy import cached_property
 from mklcore.answer.candidates import (
+    COARSE,
+    EXACT,
     SMOOTH,
-    AnswerRows,
+    STRAIGHT,
     Candidate,
-    Request,
+    DividedRows,
     ScoredCandidate,
     landmarks,
     machine,
@@ -41,7 +43,6 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.sequences import IN_ROWS
 from mklcore.paths.scoring import Scoring, scorer_of
 
-MOST_ROWS = 5000  # on which one kernel of all columns is fitted
 LEAF_SIZES = (1, 5)  # rows per leaf of a forest
 N_TREES = 200  # of a forest
 LEAVES = (3, 8, 31)  # leaves per tree of boosting
@@ -72,33 +73,30 @@ class Reference:
 
 
 def kernel_references(
-    known: AnswerRows,
-    compared: Sequence[ScoredCandidate],
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
+    divided: DividedRows, compared: Sequence[ScoredCandidate]
 ) -> dict[str, Reference]:
     """A linear model and one RBF machine, each with its C by the folds of the answer; candidates
     that were ``compared`` already are not scored again.
     """
-    learn = known.learn
+    learn = divided.learn
+    request = divided.request
     if not compared or request.stack is not None or learn.sequences or not learn.n_features:
         return {}
     straight = KernelDictionary.recommended(learn, whole=False, curved=False)
     low = Nystroem(landmarks(len(straight), False), request.seed)
     linear = machine(learn.task, straight, 2.0, low)
     smooth = machine(learn.task, of_all_columns(learn, SMOOTH), 2.0)
+    grid = replace(request, C=None)
     offered = {
-        "linear": Candidate("straight lines", linear),
-        "RBF": Candidate("all columns, smooth", smooth, "whole"),
+        "linear": Candidate(STRAIGHT, linear, grid.costs()),
+        "RBF": Candidate("all columns, smooth", smooth, grid.costs(COARSE), "whole"),
     }
     scored_before = {one.candidate.label: one for one in compared}
     found = {}
     for name, one in offered.items():
-        scored = scored_before.get(one.label) or score_along(
-            known, one, replace(request, C=None), tick
-        )
-        model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
-        rows = learn.drawn(MOST_ROWS, request.seed) if one.way == "whole" else learn
+        scored = scored_before.get(one.label) or score_along(divided, one)
+        model = scored.candidate.estimator.copy_with("C", scored.best_value)
+        rows = learn.drawn(EXACT, request.seed) if one.way == "whole" else learn
         found[name] = Reference(scored.score, model, rows)
     return found
 

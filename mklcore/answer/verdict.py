@@ -1,9 +1,7 @@
-"""What an answer amounts to, and how several answers for one table compare, in figures and in one
-sentence of them.
+"""What an answer amounts to, in figures and in one sentence of them.
 
 Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
-`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with:
-to choose it by the rows that judge would flatter it.
+`mklcore.paths.scoring`.
 """
 
 from __future__ import annotations
@@ -11,20 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from mklcore.arrays import one_blas_thread
-from mklcore.errors import DataError
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from mklcore.answer.chance import BETTER, NONE, RELATED, judge
+from mklcore.arrays import Labels
+from mklcore.data.dataset import Dataset
 from mklcore.figures.style import joined
-from mklcore.paths.scoring import SHARES, PairedScore, compare_scores
+from mklcore.paths.scoring import (
+    PairedScore,
+    Predictions,
+    Scoring,
+    balanced,
+    compare_scores,
+    label_of,
+    predictions,
+    rarest,
+)
 
-if TYPE_CHECKING:
-    from mklcore.answer.exploration import Exploration
-
-# what the permutation test of `chance` can find
-BETTER = "better"
-RELATED = "related"
-NONE = "none"
 SURE = 1.645  # standard errors: one-sided, five per cent
 # columns that the sentence names, and where the third is level with the second
 NAMED = 2
@@ -32,7 +36,6 @@ MOST_NAMED = 3
 CHANCE_NAMED = 3  # up to how many columns that could be chance are named
 TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 PLAIN = {"linear": "a linear model", "RBF": "one RBF kernel of all columns"} | TREES
-LEVEL = ("same", "level")  # places of models of which none is better
 MOST_OF_ONE = 0.25  # share of the squared error from which one row is named
 FEW_ROWS = 100  # rows on which models that differ may well look alike
 
@@ -323,6 +326,66 @@ class Verdict:
         )
 
 
+def verdict_on(
+    learnt: Dataset,
+    rows: Dataset,
+    said: Predictions,
+    scoring: Scoring,
+    seed: int,
+    *,
+    references: Mapping[str, Predictions] | None = None,
+    p_value: float | None = None,
+) -> Verdict:
+    """The verdict on predictions ``said`` of ``rows`` by a model of the rows ``learnt``, without
+    what is said of columns.
+
+    ``references`` : what other models say; ``p_value`` of no relation, None for that of a
+    permutation test.
+    """
+    guess: Any = DummyRegressor() if learnt.task == "regression" else DummyClassifier()
+    guess.fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+    guessing = predictions(guess, np.zeros((rows.n_samples, 1)))
+    others = references or {}
+    compared = [said, guessing, *others.values()]
+    ours, guessed, *scores = compare_scores(compared, rows.y, scoring, seed)
+    found = judge(
+        rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups, p_value=p_value
+    )
+    balanced_scores = None
+    if rarest(learnt) is not None:
+        balanced_scores = (balanced(rows.y, said.answers), balanced(rows.y, guessing.answers))
+    beside = [
+        ComparedReference(name, score.score, score.gap, score.gap_error, score.floor)
+        for name, score in zip(others, scores, strict=True)
+    ]
+    return Verdict(
+        learnt.target_name,
+        learnt.task,
+        label_of(scoring),
+        ours.score,
+        ours.error,
+        guessed.score,
+        found.relation,
+        rows.n_samples,
+        True,
+        typical_error=typical_error(said.answers, rows),
+        guess_error=typical_error(guessing.answers, rows),
+        references=tuple(beside),
+        p_value=found.p_value,
+        measure=found.measure,
+        association=found.association,
+        balanced=balanced_scores,
+        log_of=learnt.log_of,
+    )
+
+
+def typical_error(answers: Labels, rows: Dataset) -> float:
+    """The root mean squared error of numbers, the share of wrong classes."""
+    if rows.task == "regression":
+        return float(np.sqrt(np.mean((answers - rows.y) ** 2)))
+    return float(np.mean(answers != rows.y))
+
+
 def judged_by(rows: int, held_out: bool) -> str:
     """Which rows have judged."""
     return f"{rows:,} held-out rows" if held_out else f"folds of {rows:,} rows, which is optimistic"
@@ -342,177 +405,3 @@ def change(size: float, log_of: str, digits: int = 3) -> str:
     if not log_of:
         return rounded(size, digits)
     return f"{rounded(100 * math.expm1(min(size, 700.0)), digits)}\u00a0%"
-
-
-# Several answers for one table
-
-
-class ComparedAnswer(NamedTuple):
-    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``,
-    the ``gap`` of the first answer's score to it with ``gap_error`` and ``floor``; how many of how
-    many kernels it uses; and its ``relation`` to the target, see `judge`.
-    """
-
-    name: str
-    score: float
-    judged: float
-    error: float
-    gap: float
-    gap_error: float
-    kernels: int
-    of: int
-    floor: float = 0.0
-    relation: str | None = None
-
-    @property
-    def place(self) -> str:
-        """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind"
-        or "ahead".
-        """
-        first = PairedScore(
-            self.judged,
-            self.error,
-            self.gap,
-            self.gap_error,
-            self.floor,
-        ).place
-        return {"ahead": "behind", "behind": "ahead"}.get(first, first)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Answers, the one that folds put first in front; ``str`` of it is one sentence.
-
-    Parameters
-    ----------
-    answers : tuple of ComparedAnswer
-        At least two, the first is that of the highest score by folds.
-    score_name : str
-        What the scores are called.
-    rows : int
-        Number of rows that judge.
-    held_out : bool
-        Whether these rows chose nothing.
-    references : tuple of ComparedReference
-        Plain models beside the first answer, on the same rows.
-    """
-
-    answers: tuple[ComparedAnswer, ...]
-    score_name: str
-    rows: int
-    held_out: bool
-    references: tuple[ComparedReference, ...] = ()
-
-    def __str__(self) -> str:
-        return self.sentence()
-
-    def sentence(self, name: Callable[[str], str] = str) -> str:
-        """The sentence, in which answers are written by ``name``."""
-        first, *others = self.answers
-        unrelated = [one for one in self.answers if one.relation == NONE]
-        if len(unrelated) == len(self.answers):
-            rows = judged_by(self.rows, self.held_out)
-            return f"None of them shows a sign of a relation to the target ({rows})."
-        level = [first, *(one for one in others if one.place in LEVEL)]
-        alike = [one for one in level if one is first or one.gap <= one.gap_error]
-        sparse = min(alike, key=lambda one: one.kernels)
-        needs = sparse.kernels < max(one.kernels for one in level)
-        better = surely_better(self.references)
-        named = [
-            name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)
-        ]
-        parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
-        if needs:
-            parts.append(
-                f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for "
-                "the same score"
-            )
-        if len(level) == len(self.answers) and self.rows < FEW_ROWS:
-            parts = ["Too few rows to tell them apart"]
-        for place in ("behind", "ahead"):
-            found = [one for one in others if one.place == place]
-            if found:
-                gaps = joined([self._gap(abs(one.gap)) for one in found])
-                verb = "is" if len(found) == 1 else "are"
-                parts.append(
-                    f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}"
-                )
-        if better is not None:
-            parts.append(f"{name(first.name)} is {worse_than(better)}")
-        if unrelated:
-            verb = "shows" if len(unrelated) == 1 else "show"
-            parts.append(
-                f"{joined([name(one.name) for one in unrelated])} {verb} no sign of a "
-                "relation to the target"
-            )
-        if RELATED in {one.relation for one in self.answers} <= {RELATED, NONE}:
-            parts.append("none is better than guessing")
-        return f"{'; '.join(parts)} ({judged_by(self.rows, self.held_out)})."
-
-    def _gap(self, gap: float) -> str:
-        return f"{100 * gap:.1f} points" if self.score_name in SHARES else rounded(gap)
-
-
-def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
-    """How do several answers for the same table compare?
-
-    Parameters
-    ----------
-    found : mapping
-        At least two answers of `explore` by name, for one table, with the same seed and rows held
-        out.
-
-    Returns
-    -------
-    Comparison
-        Scores on the same rows, paired gaps to the answer that folds put first, and kernels in use.
-
-    Raises
-    ------
-    DataError
-        for fewer than two answers, for answers on other rows, and for tables without a target
-
-    Examples
-    --------
-    >>> from mklcore.answer.explore import explore
-    >>> from mklcore.data.samples import load_sample
-    >>> data = load_sample("diabetes")
-    >>> answers = {f"p = {p:g}": explore(data, method="lp", p=p) for p in (1.0, 2.0)}
-    >>> "held-out rows" in str(compare_answers(answers))
-    True
-    """
-    if len(found) < 2:
-        raise DataError(f"A comparison needs at least two answers; got {len(found)}.")
-    ordered = sorted(found.items(), key=lambda item: -item[1].score)
-    first = ordered[0][1]
-    if first.learnt_from.task == "novelty":
-        raise DataError("Without a target no score says which answer is better: choose a target.")
-    if len({(one.judge.fingerprint, one.scoring) for _, one in ordered}) > 1:
-        raise DataError(
-            "These answers are judged on other rows, or by other scores: use one table, "
-            "seed and scoring."
-        )
-    with one_blas_thread():
-        measured = compare_scores(
-            [one.judged for _, one in ordered], first.judge.y, first.measure, first.seed
-        )
-    answers = []
-    for (name, one), own in zip(ordered, measured, strict=True):
-        kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
-        answers.append(
-            ComparedAnswer(
-                name,
-                one.score,
-                *own[:4],
-                *kernels,
-                own.floor,
-                one.verdict.relation,
-            )
-        )
-    return Comparison(
-        tuple(answers),
-        first.scoring,
-        first.judge.n_samples,
-        first.test is not None,
-        first.verdict.references,
-    )

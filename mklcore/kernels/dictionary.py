@@ -784,6 +784,10 @@ class SequenceDictionary(KernelDictionary):
 # -- the units of a table
 
 
+ALL_COLUMNS = "all columns together"
+SEVERAL_GROUPS = "some columns together"
+
+
 class Unit(NamedTuple):
     """A part of a table that a kernel may see, and its columns.
 
@@ -883,3 +887,34 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
         columns = chain.from_iterable(of_source for _, of_source in members)
         clusters.append(Unit(name, tuple(columns), "cluster"))
     return tuple(clusters)
+
+
+def kernels_by_columns(
+    specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
+) -> dict[str, list[int]]:
+    """Which kernels look at what: group of columns, single column, or all columns -> indices of
+    kernels.
+
+    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the
+    columns, as in ``Dataset.source_names``. A kernel whose columns are in one group counts for the
+    group; where there are no groups, for its column; an interaction for the columns that it is of.
+    """
+    found: dict[str, list[int]] = {}
+    home = {j: name for name, members in groups for j in members}
+    for m, spec in enumerate(specs):
+        columns = spec.settled
+        places = {
+            home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns
+        }
+        if isinstance(spec, Interaction) and len(spec.parts) > 1:
+            label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
+        elif len(columns) == len(names) > 1:
+            label = ALL_COLUMNS
+        elif len(places) == 1:
+            label = places.pop()
+        else:
+            label = (
+                SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
+            )
+        found.setdefault(label, []).append(m)
+    return found

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.choices import SAME
-from mklcore.answer.verdict import Comparison, compare_answers
+from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
 from mklcore.paths.path import Path

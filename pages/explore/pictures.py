@@ -9,19 +9,18 @@ import streamlit as st
 
 from mklcore.answer.choices import alternatives, behind_best, is_searched
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.terms import (
-    column_effect,
-    decision_surface,
-    is_day,
-    positional_importance,
-    problem_names,
-    term_effect,
-    weights_by_class,
-)
 from mklcore.answer.verdict import change
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.estimators.calibration import reliability
+from mklcore.estimators.inspection.curves import (
+    column_effect,
+    decision_surface,
+    is_day,
+    term_effect,
+)
+from mklcore.estimators.inspection.parts import problem_names, weights_by_class
+from mklcore.estimators.inspection.words import positional_importance
 from mklcore.figures import (
     captions,
     choice_band,

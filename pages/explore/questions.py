@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.answer.chance import BETTER
 from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered, made_of
-from mklcore.answer.verdict import BETTER, FEW_ROWS, TREES, rounded, surely_better
+from mklcore.answer.verdict import FEW_ROWS, TREES, rounded, surely_better
 from mklcore.data.columns import LEFT_OUT
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Note, Repair
@@ -77,8 +78,10 @@ def compared(found: Exploration, pending: bool) -> None:
     is_said = verdict.relation == BETTER and better is not None and better.name in TREES
     if behind & set(TREES) and not is_said:
         st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
-    if found.taken.said_by:
-        st.caption(f"This model is one machine on a sum of kernels. {made_of(found.taken.said_by)}")
+    if found.taken.variance_shares:
+        st.caption(
+            f"This model is one machine on a sum of kernels. {made_of(found.taken.variance_shares)}"
+        )
         st.button(
             "See it with one kernel per column",
             key="one_per_column",

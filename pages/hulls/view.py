@@ -5,7 +5,7 @@ the same kernels.
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.terms import Columns
+from mklcore.estimators.inspection.terms import Columns
 from mklcore.figures import (
     captions,
     component_plot,

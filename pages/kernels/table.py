@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.terms import kernels_by_columns
 from mklcore.arrays import one_blas_thread
 from mklcore.data.column_groups import write_numbers
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.dictionary import kernels_by_columns
 from mklcore.kernels.dictionary_text import (
     MOST_ROWS,
     Entry,

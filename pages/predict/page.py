@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.answer.chance import NONE
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
-from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError
@@ -150,7 +150,7 @@ def learned_rows(found: Exploration, model: Any) -> Dataset:
     them that the path was fitted on.
     """
     target = getattr(model, "training_target_", found.learnt_from.y)
-    return found.learnt_from if len(target) == found.learnt_from.n_samples else found.dragged
+    return found.learnt_from if len(target) == found.learnt_from.n_samples else found.path_rows
 
 
 def unseen_rows(table: Dataset, learned: Dataset, test: Dataset | None) -> np.ndarray:

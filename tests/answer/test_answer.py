@@ -21,9 +21,9 @@ from mklcore.answer.candidates import (
 )
 from mklcore.answer.explore import STAGES, WHOLE, choose, made_of, stages
 from mklcore.answer.one_machine import ONE, member_weights
-from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.inspection.parts import unblended
 from mklcore.kernels import blends
 from mklcore.paths.scoring import predictions
 from mklcore.verify import verify
@@ -162,7 +162,7 @@ def test_test_rows_change_nothing_but_the_verdict():
 
 
 def judged(label, *scores):
-    return ScoredCandidate(Candidate(label, None), "C", np.array([1.0]), np.array(scores)[:, None])
+    return ScoredCandidate(Candidate(label, None, np.array([1.0])), np.array(scores)[:, None])
 
 
 def test_held_out_rows_are_predicted_once_for_all_figures_of_the_verdict(monkeypatch):
@@ -202,8 +202,15 @@ def test_members_are_weighed_by_what_they_say_out_of_folds():
     np.testing.assert_allclose(member_weights([0.8 * Y, 0.8 * Y], Y), [0.5, 0.5], atol=1e-9)
     # worse than the mean
     np.testing.assert_allclose(member_weights([-Y, -Y + 0.1 * noise], Y), [0.5, 0.5])
-    alone = member_weights([np.where(np.arange(500)[:, None] < 1, np.nan, Y), noise], Y)
-    assert alone[0] > 0.9  # a row in no fold does not count
+
+
+def test_decisions_out_of_folds_are_those_of_rows_that_a_fold_leaves_out():
+    X = np.arange(60.0)[:, None]
+    data = Dataset(X, (np.arange(60) > 29).astype(int) + (np.arange(60) == 59), task="multiclass")
+    divided = pipeline.divide_rows(data, Request(test_size=0.0))
+    assert divided.left_out.tolist() == list(range(59))  # the only row of a class is in no fold
+    parts = [data.X[rows] for _, rows in divided.folds]
+    np.testing.assert_array_equal(divided.out_of_folds(parts), data.X[:59])
 
 
 def test_shares_are_said_in_quarters_that_sum_to_one():
@@ -228,9 +235,9 @@ def test_shares_are_said_in_quarters_that_sum_to_one():
 def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, kept, which):
     time = np.arange(80.0)
     data = Dataset(time[:, None], np.sin(time), task="regression")
-    known = pipeline.divide_rows(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
-    np.testing.assert_array_equal(known.learn.X[:, 0], np.arange(*kept))
-    assert known.notes == (f"Learned from 20 of 60 rows, {which}.",)
+    divided = pipeline.divide_rows(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
+    np.testing.assert_array_equal(divided.learn.X[:, 0], np.arange(*kept))
+    assert divided.notes == (f"Learned from 20 of 60 rows, {which}.",)
 
 
 def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
@@ -246,7 +253,7 @@ def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
     parts = unblended(few).contributions(rows).sum(axis=0) + few.intercept_
     # features are in single precision
     np.testing.assert_allclose(parts, few.decision_function(rows), atol=1e-4)
-    assert sum(found.taken.said_by.values()) == pytest.approx(1.0)
+    assert sum(found.taken.variance_shares.values()) == pytest.approx(1.0)
     mkl.save_model(tmp_path / "model.mkl", model)
     np.savez(tmp_path / "table.npz", X=data.X, y=data.y)
     assert all(

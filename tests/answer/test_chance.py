@@ -93,7 +93,7 @@ def test_rows_that_belong_together_are_permuted_together():
 
 def refitted(X, y, task="regression", **request):
     given = Request(test_size=0.0, **request)
-    return p_value_of_refits(divide_rows(Dataset(X, y, task=task), given), given)
+    return p_value_of_refits(divide_rows(Dataset(X, y, task=task), given))
 
 
 def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch):

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore.answer.verdict import ComparedAnswer, ComparedReference, Comparison, compare_answers
+from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
+from mklcore.answer.verdict import ComparedReference
 from mklcore.errors import DataError
 
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.terms import NOVELTY, decision_surface
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
+from mklcore.estimators.inspection.curves import NOVELTY, decision_surface
 from mklcore.paths import choose, cross_validate_path, path_grid
 from mklcore.paths.choosing import choose_C
 from mklcore.paths.scoring import ACCEPTED

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore
 from mklcore import figures
-from mklcore.answer.terms import WordEffect
 from mklcore.answer.thresholds import ErrorsByThreshold
+from mklcore.estimators.inspection.words import WordEffect
 from mklcore.figures import axes, captions, style
 from mklcore.figures.hulls import kernel_count, way
 from mklcore.figures.matrices import block_means, norm_map_said, within_one_error

@@ -16,7 +16,14 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels import BAND_KERNELS, Polynomial, stacks
-from mklcore.kernels.dictionary import MOST_UNITS, KernelDictionary, units
+from mklcore.kernels.dictionary import (
+    ALL_COLUMNS,
+    MOST_UNITS,
+    SEVERAL_GROUPS,
+    KernelDictionary,
+    kernels_by_columns,
+    units,
+)
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
 from mklcore.kernels.recipes import AUTO_FEATURES, Recipe, kinds
 from tests.helpers.every import every
@@ -306,3 +313,19 @@ def test_delta_is_equality_of_codes():
     equal = (codes[:, None] == codes[None]).all(axis=-1)
     assert_array_equal(stack.values[0], equal)
     assert_array_equal(stack.cross(codes[2:])[0], equal[2:])
+
+
+def test_kernels_are_counted_where_their_columns_lie():
+    specs = [
+        RBF(1.0, features=(0, 1, 2, 3)), Linear(features=(0,)), Linear(features=(1,)),
+        Linear(features=(0, 1)), Linear(features=(1, 2)), Linear(features=(3,)),
+    ]  # fmt: skip
+    names = ("a", "b", "c", "d")
+    grouped = kernels_by_columns(specs, [("front", (0, 1)), ("back", (2,))], names)
+    assert grouped == {
+        ALL_COLUMNS: [0], "front": [1, 2, 3], SEVERAL_GROUPS: [4], "d": [5],
+    }  # fmt: skip
+    alone = kernels_by_columns(specs, [], names)
+    assert alone["a"] == [1]
+    assert alone["2 columns, a first"] == [3]
+    assert kernels_by_columns([Linear(features=(0,))], [], ("only",)) == {"only": [0]}

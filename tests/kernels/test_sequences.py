@@ -11,9 +11,9 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.answer.terms import positional_importance
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.estimators.inspection.words import positional_importance
 from mklcore.kernels.grams import Rows
 from tests.helpers.every import every
 from tests.helpers.pages import go, open_app, quiet, upload

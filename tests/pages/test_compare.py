@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.comparison import compare_answers
 from mklcore.answer.explore import answered
-from mklcore.answer.verdict import compare_answers
 from mklcore.errors import ParameterError
 from mklcore.figures import player_data
 from mklcore.figures.player_data import MethodView

@@ -448,7 +448,9 @@ def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monke
     found = answers.get(Params(data="iris")).value
     found = replace(
         found,
-        taken=replace(found.taken, said_by={"straight lines": 0.5, "all columns together": 0.5}),
+        taken=replace(
+            found.taken, variance_shares={"straight lines": 0.5, "all columns together": 0.5}
+        ),
     )
     with monkeypatch.context() as patch:
         patch.setattr(answers, "get", lambda params, asked=True: Ready(found))
@@ -457,7 +459,7 @@ def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monke
     assert "on its way" in set(app.table[0].value["accuracy"])
     assert any("about half is straight lines" in one.value for one in app.caption)
     press(app, "one_per_column")
-    assert not answers.get(memory(app).params).value.taken.said_by
+    assert not answers.get(memory(app).params).value.taken.variance_shares
 
 
 def unscored_path():

@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
-from mklcore.answer.verdict import compare_answers
+from mklcore.answer.comparison import compare_answers
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared.export import scripts

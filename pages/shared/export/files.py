@@ -107,7 +107,7 @@ class Files:
 
 def of_answer(params: Params, found: Exploration, model: Any) -> ProofRecord:
     """Return what proves a model of an answer: the chosen one, or another one of its path."""
-    rows = found.learnt_from if model is found.model else found.dragged
+    rows = found.learnt_from if model is found.model else found.path_rows
     given = found.request.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
     key = "answer", params.of(*ANSWER), getattr(model, found.path.param, None), model is found.model

@@ -227,7 +227,7 @@ def _method_cells(params: Params) -> list[Cell]:
             f"answers[{name!r}] = found",
         ]
     lines += [
-        "from mklcore.answer.verdict import compare_answers",
+        "from mklcore.answer.comparison import compare_answers",
         "",
         "found = compare_answers(answers)",
         "print(found)",

@@ -351,7 +351,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
     """Validation scores of the model over p and C, by folds of some of its rows: `CrossValidated`."""
 
     def make(found: Exploration, progress: Progress) -> CrossValidated:
-        rows = found.request.some(found.dragged, MAP_ROWS)
+        rows = found.request.some(found.path_rows, MAP_ROWS)
         model = mapped(found)
         costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
         grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
@@ -425,7 +425,7 @@ def best_choices(params: Params, asked: bool = True) -> Found:
     """The best choices of as many kernels as MKL-GOMP takes along its path: a `Path`."""
 
     def make(found: Exploration, progress: Progress) -> Path:
-        rows = found.dragged
+        rows = found.path_rows
         tick = work.counted(progress, "sizes")
         with one_blas_thread(), suppress_convergence_warnings():
             return choices.best_choices(found.path, found.request.given(rows), rows.y, tick)
@@ -515,7 +515,7 @@ def excesses(every: Sequence[ComparedMethod], best: Exploration) -> Found:
             others[one.label] = one.found.path
 
     def make(progress: Progress) -> dict[str, Array]:
-        rows = best.dragged
+        rows = best.path_rows
         return choices.excesses(best.path, best.request.given(rows), rows.y, others)
 
     name = "behind the best", *ready

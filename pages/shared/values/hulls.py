@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mklcore.answer.exploration import effects
+from mklcore.answer.effects import effects
 from mklcore.answer.hulls import hull_verdict
-from mklcore.answer.terms import Columns, Decomposition, TermEffect, decompose, term_effect
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
+from mklcore.estimators.inspection.curves import TermEffect, term_effect
+from mklcore.estimators.inspection.terms import Columns, Decomposition, decompose
 from mklcore.figures import captions, kernel_count, style
 from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.hkl.baselines import HullReference, hull_references

@@ -25,7 +25,7 @@ def map_of_norms(params: Params, found: Exploration, key: str) -> None:
             key,
             "Validation scores over p and C",
         )
-        rows = min(answers.MAP_ROWS, found.dragged.n_samples)
+        rows = min(answers.MAP_ROWS, found.path_rows.n_samples)
         own = len(found.path.kernel_names) > 1
         of = (
             "this model"

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.terms import decompose, term_effect
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
+from mklcore.estimators.inspection.curves import term_effect
+from mklcore.estimators.inspection.terms import decompose
 from mklcore.figures import bars, term_bars, term_plot
 
 
@@ -41,11 +42,10 @@ def test_an_effect_over_its_axis_is_what_the_term_adds_to_the_rows(model):
     data, fit = model
     found = decompose(fit, data)
     size, color = (term_effect(fit, data, [name]) for name in ("size", "color"))
-    of_rows = found.values[found.place(("size",))][:, 0]
+    values = {term.columns: own[:, 0] for term, own in zip(found.terms, found.values, strict=True)}
+    of_rows = values["size",]
     assert np.interp(data.X[:, 0], size.axes[0].at, size.values) == pytest.approx(of_rows, abs=0.02)
-    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(
-        found.values[found.place(("color",))][:, 0]
-    )
+    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(values["color",])
 
 
 def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer import terms
 from mklcore.errors import ParameterError
+from mklcore.estimators.inspection import curves
+from mklcore.estimators.inspection.parts import problem_names, weights_by_class
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from tests.kernels.test_dictionary import made
 
@@ -54,7 +55,7 @@ def test_contributions_sum_to_what_the_model_says(fitted):
 
 def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
     model, X = fitted
-    surface = terms.decision_surface(model, (2, 0), points=5)
+    surface = curves.decision_surface(model, (2, 0), points=5)
     row = X.mean(axis=0)
     row[2] = surface.x[1]
     row[0] = surface.y[3]
@@ -71,10 +72,10 @@ def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
 def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
     X, y = table("regression")
     sparse, dense = (mkl.LpMKLRegressor(kernels=KERNELS, p=p, C=0.1).fit(X, y) for p in (1.0, 4.0))
-    monkeypatch.setattr(terms, "_SURFACE_VALUES", 1e6)
-    assert len(terms.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
-    assert len(terms.decision_surface(sparse, (0, 1)).x) >= len(
-        terms.decision_surface(dense, (0, 1)).x
+    monkeypatch.setattr(curves, "_SURFACE_VALUES", 1e6)
+    assert len(curves.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
+    assert len(curves.decision_surface(sparse, (0, 1)).x) >= len(
+        curves.decision_surface(dense, (0, 1)).x
     )
 
 
@@ -82,7 +83,7 @@ def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
 def test_a_surface_over_columns_that_cannot_be_is_refused(columns):
     model = mkl.LpMKLRegressor(kernels=KERNELS).fit(*table("regression"))
     with pytest.raises(ParameterError, match="two different columns"):
-        terms.decision_surface(model, columns)
+        curves.decision_surface(model, columns)
 
 
 def test_a_stack_has_parts_but_no_columns():
@@ -93,37 +94,20 @@ def test_a_stack_has_parts_but_no_columns():
     assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(
         model.decision_function(blocks)
     )
-    for ask in (lambda m: terms.decision_surface(m, (0, 1)), terms.training_rows):
-        with pytest.raises(ParameterError, match="knows no columns"):
-            ask(model)
+    with pytest.raises(ParameterError, match="knows no columns"):
+        curves.decision_surface(model, (0, 1))
 
 
 def test_names_and_weights_of_several_problems():
     X, y = table("multiclass")
     rest = mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y)
-    names, weights = terms.weights_by_class(rest)
+    names, weights = weights_by_class(rest)
     assert names == ("0", "1", "2")
     assert np.array_equal(weights, rest.weights_)
     pairs = mkl.SMKLClassifier(kernels=KERNELS, C=50.0).fit(X, y)
-    assert terms.problem_names(pairs) == ("1 against 0", "2 against 0", "2 against 1")
-    assert terms.weights_by_class(mkl.GOMPClassifier(kernels=KERNELS).fit(X, y)) is None
-    assert terms.problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
-
-
-def test_kernels_are_counted_where_their_columns_lie():
-    specs = [
-        mkl.RBF(1.0, features=(0, 1, 2, 3)), mkl.Linear(features=(0,)), mkl.Linear(features=(1,)),
-        mkl.Linear(features=(0, 1)), mkl.Linear(features=(1, 2)), mkl.Linear(features=(3,)),
-    ]  # fmt: skip
-    names = ("a", "b", "c", "d")
-    grouped = terms.kernels_by_columns(specs, [("front", (0, 1)), ("back", (2,))], names)
-    assert grouped == {
-        terms.ALL_COLUMNS: [0], "front": [1, 2, 3], terms.SEVERAL_GROUPS: [4], "d": [5],
-    }  # fmt: skip
-    alone = terms.kernels_by_columns(specs, [], names)
-    assert alone["a"] == [1]
-    assert alone["2 columns, a first"] == [3]
-    assert terms.kernels_by_columns([mkl.Linear(features=(0,))], [], ("only",)) == {"only": [0]}
+    assert problem_names(pairs) == ("1 against 0", "2 against 0", "2 against 1")
+    assert weights_by_class(mkl.GOMPClassifier(kernels=KERNELS).fit(X, y)) is None
+    assert problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
 
 
 @pytest.mark.parametrize("numbers", [True, False])
@@ -134,7 +118,7 @@ def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
     )
     name = "bent" if numbers else "kind"
     columns = dict(data.columns)[name]
-    found = terms.column_effect(model, data, name)
+    found = curves.column_effect(model, data, name)
     (axis,) = found.axes
     typical = np.tile(data.X.mean(axis=0), (1 + len(axis.at), 1))
     typical[1:, list(columns)] = axis.at[:, None] if numbers else np.eye(3)
@@ -151,8 +135,8 @@ def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
 
 
 def test_whole_numbers_have_a_bar_each_beside_their_curve():
-    axis = terms.Axis("hour", np.linspace(0, 23, 5), (), np.tile(np.arange(24.0), 3))
-    bars = mkl.figures.column_figure(terms.TermEffect((axis,), np.arange(5.0))).data[-1]
+    axis = curves.Axis("hour", np.linspace(0, 23, 5), (), np.tile(np.arange(24.0), 3))
+    bars = mkl.figures.column_figure(curves.TermEffect((axis,), np.arange(5.0))).data[-1]
     assert bars.x.tolist() == list(range(24))
     assert set(bars.y) == {3}
 
@@ -161,11 +145,11 @@ def test_a_column_that_no_kernel_in_use_looks_at_adds_nothing():
     data = made(90, 1, "regression")
     kernels = mkl.KernelDictionary([mkl.Linear(features=(j,)) for _, (j, *_) in data.columns])
     model = mkl.BestKernelRegressor(kernels=kernels).fit(data.X, data.y)
-    moving = [np.any(terms.column_effect(model, data, name).values) for name, _ in data.columns]
+    moving = [np.any(curves.column_effect(model, data, name).values) for name, _ in data.columns]
     assert sum(moving) == 1
 
 
 def test_several_columns_that_are_no_category_have_no_single_curve():
     data = made(60, 1, "regression")
     pair = mkl.Dataset(data.X[:, :2], data.y, columns=[("both", (0, 1))])
-    assert terms.column_effect(mkl.GOMPRegressor().fit(pair), pair, "both") is None
+    assert curves.column_effect(mkl.GOMPRegressor().fit(pair), pair, "both") is None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.terms import HIGHER_ORDER, decompose
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
+from mklcore.estimators.inspection.terms import HIGHER_ORDER, decompose
 
 
 def uniform(f, n=400, d=4, seed=0, noise=0.0):
@@ -48,9 +48,6 @@ def test_shares_are_the_indices_of_sobol():
         assert reported[columns] == pytest.approx(variance / total, abs=0.06)
     assert sum(reported[one] for one in reported if one not in expected) < 0.02
     assert abs(found.correlations - np.eye(len(found.terms))).max() < 0.3
-    assert found.place(("b", "a")) == 0
-    with pytest.raises(ParameterError, match="no term of c × d"):
-        found.place(("c", "d"))
 
 
 def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
