@@ -35,14 +35,34 @@ class _Auto(BaseEstimator):
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def _checked(self, X: Any) -> Any:
-        """An array of finite numbers, or a data frame as it is; feature names and count are
-        remembered.
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Labels]:
+        """Rows and target as they are learned from: an array of finite numbers, or a data frame as
+        it is; feature names and count are remembered.
+
+        ValueError without a target, DataError for a target of dates or with gaps, which a data
+        frame may hold as None.
         """
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; {name} is supervised."
+            )
         if is_frame(X):
             validate_data(self, X, skip_check_array=True)
-            return X
-        return validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        else:
+            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        target: Labels = column_or_1d(y, warn=True)
+        if target.dtype.kind in "mM":
+            raise DataError(
+                "The target holds dates or durations: predict a number, such as "
+                "(y - y.min()).dt.days."
+            )
+        if (gaps := np.flatnonzero(isna(target))).size:
+            rows = "1 row" if gaps.size == 1 else f"{gaps.size:,} rows"
+            raise DataError(
+                f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them."
+            )
+        return X, target
 
     def _explored(
         self,
@@ -85,21 +105,6 @@ def _name_of(y: Any) -> str:
     return "target" if name is None else str(name)
 
 
-def _checked_target(y: Any) -> Labels:
-    """The target (n,). DataError for dates and for gaps, which a data frame may hold as None."""
-    target: Labels = column_or_1d(y, warn=True)
-    if target.dtype.kind in "mM":
-        raise DataError(
-            "The target holds dates or durations: predict a number, such as (y - y.min()).dt.days."
-        )
-    if (gaps := np.flatnonzero(isna(target))).size:
-        rows = "1 row" if gaps.size == 1 else f"{gaps.size:,} rows"
-        raise DataError(
-            f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them."
-        )
-    return target
-
-
 class AutoMKLClassifier(ClassifierMixin, _Auto):
     """A classifier that chooses its kernels: `explore` on all rows, as a scikit-learn estimator.
 
@@ -129,25 +134,17 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
         """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y
         (n,); rows of one of ``groups`` (n,) are held out together.
         """
-        if y is None:
-            raise ValueError(
-                "requires y to be passed, but the target y is None; AutoMKLClassifier is "
-                "supervised."
-            )
-        rows = self._checked(X)
-        name = _name_of(y)
-        y = _checked_target(y)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
+        rows, target = self._checked(X, y)
+        assert_all_finite(target, input_name="y")
+        check_classification_targets(target)
+        self.classes_ = np.unique(target)
         if len(self.classes_) < 2:
             raise DataError(
                 f"The target holds one class only ({self.classes_[0]!r}); a classifier "
                 "needs at least two."
             )
-        return self._explored(
-            rows, y, "binary" if len(self.classes_) == 2 else "multiclass", groups, name
-        )
+        task = "binary" if len(self.classes_) == 2 else "multiclass"
+        return self._explored(rows, target, task, groups, _name_of(y))
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores: (n,) for two classes, positive for ``classes_[1]``, else (n, n_classes)."""
@@ -197,19 +194,8 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
         """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y
         (n,); rows of one of ``groups`` (n,) are held out together.
         """
-        if y is None:
-            raise ValueError(
-                "requires y to be passed, but the target y is None; AutoMKLRegressor is supervised."
-            )
-        name = _name_of(y)
-        y = _checked_target(y)
-        return self._explored(
-            self._checked(X),
-            y.astype(np.float64),
-            "regression",
-            groups,
-            name,
-        )
+        rows, target = self._checked(X, y)
+        return self._explored(rows, target.astype(np.float64), "regression", groups, _name_of(y))
 
     def predict(self, X: Any) -> Array:
         """Predicted numbers (n,)."""
