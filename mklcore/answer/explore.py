@@ -279,6 +279,7 @@ def stages(
 
 
 def _stages(data: Dataset, request: Request) -> Iterator[tuple[str, Any]]:
+    """The stages themselves, see `stages`."""
     divided = divide_rows(data, request)
     yield "table", divided
     notes = describe_columns(divided)
@@ -297,17 +298,10 @@ def _stages(data: Dataset, request: Request) -> Iterator[tuple[str, Any]]:
         if len(offered) == 1 and offered[0].way in ESTIMATORS:
             first = solve_path(divided, offered[0])
             yield "refit", (first, first.first_look, first.estimators[first.first_look])
-        compared = compare(divided, offered)
-        place = compared.index(choose(compared))
-        if request.is_open:
-            notes = (*notes, *offer_logarithm(divided, compared[place]))
-            compared[place] = second_look(divided, compared[:-1], compared[place])
-        # a member holds tables of the folds, which are not needed any more
-        compared = [replace(one, member=None) for one in compared]
-        taken = compared[place]
+        compared, taken, more = take(divided, offered)
         yield "path", compared
         yield "choice", taken
-        notes = (*notes, *summary(taken, compared))
+        notes = (*notes, *more, *summary(taken, compared))
         path = replace(
             first or solve_path(divided, taken.candidate),
             val_score=taken.scores.mean(axis=0),
@@ -519,6 +513,21 @@ def compare(divided: DividedRows, offered: Sequence[Candidate]) -> list[ScoredCa
     if not divided.request.is_open:
         return members
     return [*members, one_machine(divided, members)]
+
+
+def take(
+    divided: DividedRows, offered: Sequence[Candidate]
+) -> tuple[list[ScoredCandidate], ScoredCandidate, tuple[str, ...]]:
+    """All that is compared, which of it is taken, and a note where another target is better."""
+    compared = compare(divided, offered)
+    place = compared.index(choose(compared))
+    notes: tuple[str, ...] = ()
+    if divided.request.is_open:
+        notes = offer_logarithm(divided, compared[place])
+        compared[place] = second_look(divided, compared[:-1], compared[place])
+    # a member holds tables of the folds, which are not needed any more
+    compared = [replace(one, member=None) for one in compared]
+    return compared, compared[place], notes
 
 
 def choose(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
