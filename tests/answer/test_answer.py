@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
-from mklcore.answer import exploration
+from mklcore.answer import exploration, one_machine, references
 from mklcore.answer import explore as pipeline
 from mklcore.answer.candidates import (
     Candidate,
@@ -322,8 +322,10 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(900, 2))
     data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
-    for name, count in {"CHOSEN_ON": 300, "EXACT": 400, "DRAGGED": 200}.items():
-        monkeypatch.setattr(pipeline, name, count)
+    monkeypatch.setattr(pipeline, "CHOSEN_ON", 300)
+    monkeypatch.setattr(pipeline, "PATH_ROWS", 200)
+    for module in (pipeline, one_machine, references):
+        monkeypatch.setattr(module, "EXACT", 400)
     every = list(stages(data, Request()))
     first, last = (value for name, value in every if name == "refit")
     found = dict(every)["references"]

@@ -355,7 +355,7 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
 def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     data = mkl.load_sample("iris")
     asked = Request(hold_out=hold_out)
-    found = SimpleNamespace(request=asked, learnt_from=data, dragged=asked.some(data, 40))
+    found = SimpleNamespace(request=asked, learnt_from=data, path_rows=asked.some(data, 40))
     assert Exploration.rows.fget(found) == (40, 150, how)
 
 
