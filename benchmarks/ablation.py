@@ -132,12 +132,13 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
 
 class Part(NamedTuple):
     """A part, what stands in its place when it is off (place below ``mklcore``: value), and the
-    norms it matters to.
+    norms and the data it matters to.
     """
 
     name: str
     off: Mapping[str, Any]
     norms: tuple[float, ...] = tuple(NORMS.values())
+    data: tuple[str, ...] = ("A", "B", "dense")
 
 
 def nothing(*given: Any, **options: Any) -> None:
@@ -255,7 +256,7 @@ def run(chosen: str = "") -> list[Line]:
             for part in parts()
             if chosen in part.name
             for case in PATHS + SUMS
-            if case.p in part.norms
+            if case.p in part.norms and case.data in part.data
         ]
         return of_parts + row_lines(chosen)
 

@@ -49,6 +49,8 @@ FINEST = 1e-5
 LARGEST_MB = 2000.0
 # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
 MOST_ROWS = 800
+# kernels at p = 1 on more rows: beyond, setting apart those with weight pays
+MOST_KERNELS = 200
 # of pairs: they close most of the gap while Newton solves its first machines, and creep later
 CHUNKS = 30
 # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting
@@ -209,9 +211,14 @@ def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
 
 
 def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
-    """Newton on all kernels, then on the live ones."""
-    if task.K.n_kernels < FROM_KERNELS:
+    """Newton on all kernels, then on the live ones; on all of few kernels, and on many rows, where
+    Newton's steps cost little beside its machines.
+    """
+    M = task.K.n_kernels
+    if M < FROM_KERNELS:
         return NEWTON_THEN_INTERIOR
+    if task.y.size > MOST_ROWS and M <= MOST_KERNELS:
+        return NEWTON, INTERIOR
     return Phase(opening, stands_still, OPENING_STEPS), LIVE_KERNELS
 
 
