@@ -149,16 +149,22 @@ def methods() -> Iterator[Part]:
     """Every method of the rows that hold for the paths, without it."""
     one, above = (schedule.row_for(case.problem(1.0)) for case in PATHS[:2])
     interior = schedule.NEWTON_THEN_INTERIOR
-    for row, name, instead, p in (
-        (one, "Newton on all kernels at first", (schedule.LIVE_KERNELS,), 1.0),
-        (one, "live kernels", interior, 1.0),
-        (above, "pairs at first", (schedule.NEWTON,), 4 / 3),
-        (above, "Newton after the pairs", (schedule.PAIRS,), 4 / 3),
+    for row, name, instead, p, data in (
+        (one, "Newton on all kernels at first", (schedule.LIVE_KERNELS,), 1.0, ("A",)),
+        (one, "live kernels", interior, 1.0, ("A",)),
+        (above, "pairs at first", (schedule.NEWTON,), 4 / 3, ("A",)),
+        (above, "Newton after the pairs", (schedule.PAIRS,), 4 / 3, ("A", "B")),
     ):
         table = _table(row, row._replace(phases=always(instead)))
-        yield Part(f"{row.problems}: {name}", {"lp.schedule.TABLE": table}, (p,))
+        yield Part(f"{row.problems}: {name}", {"lp.schedule.TABLE": table}, (p,), data)
     yield Part(
-        "p = 1: interior points", {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,)
+        "p = 1: interior points",
+        {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)},
+        (1.0,),
+        ("A",),
+    )
+    yield Part(
+        "p = 1: all of few kernels on many rows", {"lp.schedule.MOST_KERNELS": 0}, (1.0,), ("B",)
     )
 
 
