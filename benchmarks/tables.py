@@ -14,8 +14,8 @@ lightgbm, catboost and xrfm are installed. The score is accuracy, or R2 for numb
 draws so many of the rows to learn from. Every model of a table goes into the record as soon as it
 is measured, and is not measured again.
 ``--page`` puts the table between two marks in a page, "tables" unless another is given. Ours is
-ahead of a model by the mean of the paired differences of scores, with its standard error over
-tables.
+ahead of a model by the mean of the paired differences of scores, with its standard error over the
+tables that both have.
 """
 
 from __future__ import annotations
@@ -171,9 +171,11 @@ class FeatureMachine:
         from xrfm import xRFM
 
         self.scaler = StandardScaler().fit(train.X)
-        categories = [j for _, members in train.columns if len(members) > 1 for j in members]
-        self.scaler.mean_[categories] = 0.0
-        self.scaler.scale_[categories] = 1.0
+        several = [j for _, members in train.columns if len(members) > 1 for j in members]
+        # the parts of a date are numbers
+        levels = [j for j in several if np.isin(train.X[:, j], (0.0, 1.0)).all()]
+        self.scaler.mean_[levels] = 0.0
+        self.scaler.scale_[levels] = 1.0
         self.classes = np.unique(train.y) if train.class_names else None
         self.mean, self.spread = 0.0, 1.0
         if self.classes is None:
@@ -223,65 +225,89 @@ def measured(
     }
 
 
-def lines_of(record: Mapping[str, Any], seeds: Sequence[int], models: Sequence[str]) -> list[str]:
-    """The table in Markdown: scores, then mean score and rank, seconds, refusals."""
-    names = [
-        n for n in record if all(str(s) in record[n].get(m, {}) for m in models for s in seeds)
+def figure_of(found: Mapping[str, Any], seeds: Sequence[int], what: str) -> float:
+    """A figure of a model on a table, the mean over the draws, or the mean that was kept without its
+    draws; NaN where a draw is missing. A refusal, and what is worse than guessing, counts as 0.
+    """
+    if any(str(seed) not in found for seed in seeds):
+        return float(found.get("mean", {}).get(what, np.nan))
+    values = [max(float(found[str(seed)].get(what, 0.0)), 0.0) for seed in seeds]
+    return float(np.mean(values))
+
+
+def row_of(what: str, values: np.ndarray, form: str, rows: str = "") -> str:
+    """A row of the table in Markdown; a figure that is not known leaves its cell empty."""
+    cells = [format(value, form) if np.isfinite(value) else "–" for value in values]
+    return f"| {what} | {rows} | {' | '.join(cells)} |"
+
+
+def ranked(scores: np.ndarray, chosen: np.ndarray, whose: str = "") -> list[str]:
+    """The rows with the mean score and the mean rank of the chosen models among themselves."""
+    mean = np.full(scores.shape[1], np.nan)
+    rank = np.full(scores.shape[1], np.nan)
+    mean[chosen] = scores[:, chosen].mean(axis=0)
+    rank[chosen] = np.mean([rankdata(-one) for one in scores[:, chosen]], axis=0)
+    return [
+        row_of(f"**mean score**{whose}", mean, ".4f"),
+        row_of(f"**mean rank of the means**{whose}", rank, ".2f"),
     ]
+
+
+def gaps_to(first: np.ndarray, scores: np.ndarray) -> list[str]:
+    """The row with the mean of first - score on the tables that a model has, and its standard
+    error; and the row with their number.
+    """
+    cells = []
+    for own in scores.T:
+        gaps = (first - own)[np.isfinite(own)]
+        error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
+        cells.append(f"{gaps.mean():+.4f} ± {error:.4f}")
+    counts = np.isfinite(scores).sum(axis=0)
+    return [f"| ours ahead by | | {' | '.join(cells)} |", row_of("on so many tables", counts, "d")]
+
+
+def lines_of(record: Mapping[str, Any], seeds: Sequence[int], models: Sequence[str]) -> list[str]:
+    """The table in Markdown: mean scores, then their means and ranks of the models that have every
+    table, and of all models on the tables that all have; gaps of pairs, seconds, refusals.
+    """
+    first = models[0]
+
+    def of(what: str, names: Sequence[str]) -> np.ndarray:
+        found = [[figure_of(record[n].get(m, {}), seeds, what) for m in models] for n in names]
+        return np.array(found).reshape(len(names), len(models))
+
+    names = [n for n in record if np.isfinite(of("score", [n])[0, 0])]
     if not names:
         return ["No table is complete."]
-
-    def of(what: str) -> np.ndarray:
-        found = [
-            [[record[n][m][str(s)].get(what, np.nan) for m in models] for s in seeds] for n in names
-        ]
-        return np.array(found, dtype=float)
-
-    scores = of("score")
-    spent = of("seconds")
-    counted = np.maximum(np.nan_to_num(scores, nan=0.0), 0.0)  # a refusal explains nothing
-    places = np.array([[rankdata(-row) for row in one] for one in counted])
-
-    def row(what: str, values: np.ndarray, form: str) -> str:
-        return f"| {what} | | {' | '.join(format(value, form) for value in values)} |"
-
+    models = [m for m, own in zip(models, of("score", names).T, strict=True) if any(own >= 0.0)]
+    scores = of("score", names)
+    spent = of("seconds", names)
+    is_known = np.isfinite(scores)
     lines = [f"| table | rows | {' | '.join(models)} |", f"|{'---|' * (len(models) + 2)}"]
-    lines += [
-        row(n, scores[k].mean(axis=0), ".3f").replace("| |", f"| {record[n]['rows']:,} |")
-        for k, n in enumerate(names)
+    for name, own in zip(names, scores, strict=True):
+        lines.append(row_of(name, own, ".3f", f"{record[name]['rows']:,}"))
+    lines += ranked(scores, is_known.all(axis=0))
+    shared = scores[is_known.all(axis=1)]
+    if 0 < len(shared) < len(names):
+        every = np.ones(len(models), dtype=bool)
+        lines += ranked(shared, every, f", the {len(shared)} tables that all have")
+    if first == "ours":
+        lines += gaps_to(scores[:, 0], scores)
+    refused = [
+        sum("refused" in record[n].get(m, {}).get(str(s), {}) for n in names for s in seeds)
+        for m in models
     ]
     lines += [
-        row("**mean score**", counted.mean(axis=(0, 1)), ".4f"),
-        row("**mean rank**", places.mean(axis=(0, 1)), ".2f"),
-        row("CPU s, median", np.median(spent, axis=(0, 1)), ".1f"),
-        row("CPU s, 90 %", np.quantile(spent, 0.9, axis=(0, 1)), ".1f"),
-        row("refused", np.isnan(scores).sum(axis=(0, 1)), "d"),
+        row_of("CPU s, median", np.nanmedian(spent, axis=0), ".1f"),
+        row_of("CPU s, 90 %", np.nanquantile(spent, 0.9, axis=0), ".1f"),
+        row_of("refused", np.array(refused), "d"),
     ]
-    if "ours" in models:
-        by_table = counted.mean(axis=1)
-        ahead = by_table[:, [models.index("ours")]] - by_table
-        errors = (
-            ahead.std(axis=0, ddof=1) / np.sqrt(len(names))
-            if len(names) > 1
-            else np.full(len(models), np.nan)
-        )
-        cells = [
-            f"{gap:+.4f} ± {error:.4f}"
-            for gap, error in zip(ahead.mean(axis=0), errors, strict=True)
-        ]
-        lines.insert(-3, f"| ours ahead by | | {' | '.join(cells)} |")
-        settled = np.array(
-            [record[n]["ours"][str(s)].get("settled", np.nan) for n in names for s in seeds]
-        )
+    if first == "ours":
+        settled = [record[n]["ours"][str(s)].get("settled", np.nan) for n in names for s in seeds]
         middle = np.nanmedian(settled)
         most = np.nanquantile(settled, 0.9)
-        lines += [
-            "",
-            (
-                f"The answer of ours is settled after {middle:.1f} CPU s in the median, "
-                f"{most:.1f} on 90 %."
-            ),
-        ]
+        text = f"The answer of ours is settled after {middle:.1f} CPU s in the median, {most:.1f} on 90 %."
+        lines += ["", text]
     return lines
 
 

@@ -262,6 +262,7 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     st.caption(
         "Exact Shapley values: the bars lead from the prediction while no column is known "
         "to that for this row."
+        + " They add up in logarithms: +0.1 is a tenth more." * bool(table.log_of)
     )
 
 

@@ -22,7 +22,7 @@ from benchmarks.__main__ import (
     summary,
 )
 from benchmarks.lines import Line, included, reported
-from benchmarks.tables import measured
+from benchmarks.tables import lines_of, measured
 from mklcore.data.samples import load_sample
 from mklcore.lp import schedule
 from tests.helpers.every import every
@@ -111,3 +111,34 @@ def test_a_plain_machine_stands_beside_the_answer():
     found = measured("plain", load_sample("iris").drawn(90, 0), 0)
     assert "refused" not in found, found
     assert found["score"] > 0.8
+
+
+def test_models_are_ranked_on_the_tables_that_they_have():
+    def draws(*scores):
+        return {str(k): {"score": score, "seconds": 1.0} for k, score in enumerate(scores)}
+
+    record = {
+        "a": {"rows": 9, "ours": draws(0.9, 0.7), "forest": draws(0.7, 0.7), "EBM": draws(0.9)},
+        "b": {
+            "rows": 1000,
+            "ours": draws(0.6, 0.4),
+            "forest": {"0": {"score": 0.8, "seconds": 3.0}, "1": {"refused": "too many rows"}},
+            "EBM": {"mean": {"score": 0.6, "seconds": 2.0}},
+        },
+        "c": {"rows": 5, "forest": draws(0.5, 0.5)},
+    }
+    lines = lines_of(record, (0, 1), ("ours", "forest", "EBM", "RBF"))
+    assert lines[0] == "| table | rows | ours | forest | EBM |"
+    assert lines[2:8] == [
+        "| a | 9 | 0.800 | 0.700 | – |",
+        "| b | 1,000 | 0.500 | 0.400 | 0.600 |",
+        "| **mean score** |  | 0.6500 | 0.5500 | – |",
+        "| **mean rank of the means** |  | 1.00 | 2.00 | – |",
+        "| **mean score**, the 1 tables that all have |  | 0.5000 | 0.4000 | 0.6000 |",
+        "| **mean rank of the means**, the 1 tables that all have |  | 2.00 | 3.00 | 1.00 |",
+    ]
+    assert lines[8:10] == [
+        "| ours ahead by | | +0.0000 ± 0.0000 | +0.1000 ± 0.0000 | -0.1000 ± nan |",
+        "| on so many tables |  | 2 | 2 | 1 |",
+    ]
+    assert "| refused |  | 0 | 1 | 0 |" in lines

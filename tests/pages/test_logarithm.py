@@ -60,6 +60,7 @@ def test_a_row_and_a_file_are_predicted_on_the_scale_of_the_table():
     assert f"#### price: {style.rounded_to(said, step * said)}" in plain_words(app)
     ends = [style.rounded_to(end, step * end) for end in found.predict_interval(row)[0]]
     assert f"fall inside **{ends[0]}** to **{ends[1]}**" in plain_words(app)
+    assert "They add up in logarithms" in plain_words(app)
     new = flats(40, seed=1)
     table = found.learnt_from
     made = batch.answers(found.model, table.encoder.read(new), table, "r2", found.conformal)
