@@ -259,10 +259,10 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
         dark=drawing.is_dark(),
     )
     drawing.show(figure, "waterfall")
+    logarithms = " They add up in logarithms: +0.1 is a tenth more." if table.log_of else ""
     st.caption(
         "Exact Shapley values: the bars lead from the prediction while no column is known "
-        "to that for this row."
-        + " They add up in logarithms: +0.1 is a tenth more." * bool(table.log_of)
+        f"to that for this row.{logarithms}"
     )
 
 

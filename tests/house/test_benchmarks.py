@@ -115,7 +115,8 @@ def test_a_plain_machine_stands_beside_the_answer():
 
 def test_models_are_ranked_on_the_tables_that_they_have():
     def draws(*scores):
-        return {str(k): {"score": score, "seconds": 1.0} for k, score in enumerate(scores)}
+        more = {"seconds": 1.0, "settled": 0.5}
+        return {str(k): {"score": score, **more} for k, score in enumerate(scores)}
 
     record = {
         "a": {"rows": 9, "ours": draws(0.9, 0.7), "forest": draws(0.7, 0.7), "EBM": draws(0.9)},
