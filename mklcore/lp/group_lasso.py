@@ -39,11 +39,9 @@ LEAST = 1e-12  # relative slope at which a working set counts as solved, whateve
 
 
 def is_group_lasso(task: Problem) -> bool:
-    """Whether the kernels are groups of copied columns, and the problem is a group lasso."""
+    """Whether a problem on features is a group lasso: its features are copied columns."""
     source: Any = task.K.source
-    return bool(
-        task.on_features and source.transform.copies and task.loss.quadratic and task.order == 1
-    )
+    return bool(source.transform.copies and task.loss.quadratic and task.order == 1)
 
 
 def weights_of_groups(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:

@@ -356,7 +356,7 @@ def fit_weighted(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or '
             '"interleaved" to work without them.'
         )
-    if solver == "auto" and is_group_lasso(task):
+    if task.on_features and solver == "auto" and is_group_lasso(task):
         warm = weights_of_groups(task, tol=tol, warm=warm)
         solver = "newton"
     elif (
