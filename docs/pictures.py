@@ -179,7 +179,7 @@ def grid(nodes: Sequence[tuple[int, int]], inside: Array, labels: Sequence[str],
 def stages_picture() -> str:
     """The stages of an answer, in their order, each with what its function says it does, as SVG."""
     lines = (explore.__doc__ or "").split("\n\n")[1].splitlines()
-    told = {line.strip()[:20].strip(): line.strip()[20:] for line in lines}
+    descriptions = {line.strip()[:20].strip(): line.strip()[20:] for line in lines}
     step = 44
     boxes = []
     for k, name in enumerate(explore.STAGES):
@@ -190,7 +190,7 @@ def stages_picture() -> str:
         )
         words = (
             f'<text x="18" y="{y + 21}" font-weight="600">{name}</text><text x="194" '
-            f'y="{y + 21}">{told[name]}</text>'
+            f'y="{y + 21}">{descriptions[name]}</text>'
         )
         arrow = (
             f'<path d="M 93 {y + 32} v 12" stroke="currentColor"/>'

@@ -105,12 +105,12 @@ _nameless: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    told = (
+    explanation = (
         "run every test with draws that differ in their last digits, under so many noises (3 "
         "without a number)"
     )
     parser.addoption(
-        "--jitter", nargs="?", type=int, const=3, default=0, metavar="NOISES", help=told
+        "--jitter", nargs="?", type=int, const=3, default=0, metavar="NOISES", help=explanation
     )
 
 

@@ -317,7 +317,7 @@ class Exploration(AnswersRows):
             self.measure,
             self.seed,
             references=references,
-            p_value=None if held_out else p_value_of_refits(self.divided),
+            p_value=None if held_out else self._refits_p_value,
         )
         return replace(
             found,
@@ -325,6 +325,11 @@ class Exploration(AnswersRows):
             trees_read=not learnt.sequences,
             outlier=self._outlier(),
         )
+
+    @later
+    def _refits_p_value(self) -> float:
+        """The p-value of no relation where no row is held out; plain models do not change it."""
+        return p_value_of_refits(self.divided)
 
     def _outlier(self) -> tuple[str, float] | None:
         """The row that makes up most of the squared error of numbers, by its leading column, and

@@ -25,8 +25,8 @@ MOST_ROWS = 5000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SavedAnswer(AnswersRows):
-    """An answer from a file: it predicts raw rows as the answer did that was saved, and tells what
-    that one told.
+    """An answer from a file: it predicts raw rows as the answer did that was saved, and has its
+    verdict, columns and path.
 
     ``model``, ``verdict``, ``columns``, ``path`` (its figures, without the fitted models),
     ``index``, ``notes``, ``label`` and ``threshold`` are those of the `Exploration`; ``conformal``

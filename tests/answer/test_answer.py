@@ -553,9 +553,9 @@ def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
     assert model.score(frame.iloc[1:], y[1:]) > 0.9
     assert np.isfinite(model.predict(frame)).all()
     labels = np.where(y > y.median(), "dear", "cheap")
-    told = mkl.AutoMKLClassifier().fit(frame, labels)
-    assert told.score(frame, labels) > 0.9
-    assert told.decision_function(frame.iloc[:3]).shape == (3,)
+    classifier = mkl.AutoMKLClassifier().fit(frame, labels)
+    assert classifier.score(frame, labels) > 0.9
+    assert classifier.decision_function(frame.iloc[:3]).shape == (3,)
 
 
 def test_the_path_of_one_method_is_handed_over_before_folds_score_it():

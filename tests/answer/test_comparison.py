@@ -63,9 +63,9 @@ def test_the_sentence_says_what_the_figures_say():
             assert one.name in said
         for place in ("behind", "ahead"):
             listed = re.search(rf"([^;]*) (?:is|are) {place} by", said)
-            told = {one.name for one in found.answers[1:] if one.place == place}
-            assert {name for name in told if listed and name in listed[1]} == told
-            assert (listed is not None) == bool(told)
+            names = {one.name for one in found.answers[1:] if one.place == place}
+            assert {name for name in names if listed and name in listed[1]} == names
+            assert (listed is not None) == bool(names)
         if "is best" in said:
             assert said.startswith(first.name)
         if needs := re.search(r"; ([^;]*) needs (\d+) of (\d+) kernels for the same score", said):

@@ -470,22 +470,22 @@ def unscored_path():
 def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_tried_again(
     monkeypatch,
 ):
-    told = Pending(0.4, "candidates")
+    answer_so_far = Pending(0.4, "candidates")
     with monkeypatch.context() as patch:
-        patch.setattr(answers, "get", lambda params, asked=True: told)
+        patch.setattr(answers, "get", lambda params, asked=True: answer_so_far)
         app = explore(data="iris")
         assert "candidates" in words(app)
         assert not app.get("plotly_chart")
-        told = Pending(0.6, "path", answers.Partial({"refit": (unscored_path(), 1, None)}))
+        answer_so_far = Pending(0.6, "path", answers.Partial({"refit": (unscored_path(), 1, None)}))
         app = quiet(app.run())
         assert "Solution path" in words(app)
         assert "validation accuracy not measured" in words(app).replace("**", "")
         found = mkl.explore(mkl.load_sample("iris")).alone()
-        told = Pending(0.95, "verdict", answers.Partial({"references": found}))
+        answer_so_far = Pending(0.95, "verdict", answers.Partial({"references": found}))
         app = quiet(app.run())
         assert "Plain models are being fitted on the same rows" in words(app)
         assert found.columns[0].name in component(app, "path_bars", set="columns")["names"]
-        told = Failed("Answer was cancelled.", again=True)
+        answer_so_far = Failed("Answer was cancelled.", again=True)
         app = quiet(app.run())
     assert [error.value for error in app.error] == ["Answer was cancelled\\."]
     assert "matter most" in words(press(app, "explore_refused_again"))

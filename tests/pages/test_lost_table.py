@@ -62,14 +62,14 @@ def test_a_link_and_the_start_page_show_what_they_say(cookie):
 def test_what_the_browser_shall_remember_is_its_own_table_until_it_takes_a_sample(
     home, monkeypatch
 ):
-    told = []
+    tables = []
     monkeypatch.setattr(
-        saved, "own_table", lambda own=saved.own_table: told.append(own()) or told[-1]
+        saved, "own_table", lambda own=saved.own_table: tables.append(own()) or tables[-1]
     )
     app = open_app()
-    assert told[-1] is None
+    assert tables[-1] is None
     upload(app, TABLE, "cars.csv")
-    assert json.loads(told[-1])["name"] == "cars.csv"
+    assert json.loads(tables[-1])["name"] == "cars.csv"
     quiet(go(app, "pages/data/page.py"))
     press(app, "table_wine")
-    assert told[-1] == ""
+    assert tables[-1] == ""
