@@ -13,6 +13,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.sequences import MOST_WORDS, Words
+from tests.helpers.models import reloaded
 from tests.helpers.pages import go, open_app, quiet, upload, words
 
 GOOD = ["great", "excellent", "love", "perfect"]
@@ -109,9 +110,7 @@ def test_trees_read_the_most_frequent_words_of_the_rows_learned_from(answered):
     assert_array_equal(with_words(few, found.learnt_from).X, words.X[:4])
 
 
-def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved(
-    answered, tmp_path
-):
+def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved(answered):
     data, found = answered
     frame = pd.DataFrame({"x": data.X[:, 0], "review": data.texts[0][1], "unused": 0})
     said = found.model.predict(data)
@@ -119,8 +118,7 @@ def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved
     assert_array_equal(found.model.predict(data.table), said)
     rows = data.encoder.read(reviews(40, seed=5))
     assert found.model.predict(rows.table).tolist() == list(rows.target)
-    mkl.save_model(tmp_path / "model.mkl", found.model)
-    assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
+    assert_array_equal(reloaded(found.model).predict(frame), said)
     new = frame.iloc[:2].assign(review=["excellent " * 60, ""])  # longer than any before, and empty
     assert found.model.predict(new)[0] == "yes"
     with pytest.raises(DataError, match="lacks 1 column the model needs: 'review'"):

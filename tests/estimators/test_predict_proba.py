@@ -11,6 +11,7 @@ from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError
 from mklcore.estimators.calibration import calibrate, reliability, sigmoids
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 from tests.helpers.refusals import refused
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
@@ -66,16 +67,13 @@ def test_a_hull_a_stack_and_weights():
         assert model.predict_proba(rows).shape == (80, 2)
 
 
-def test_a_saved_model_says_the_same(tmp_path):
+def test_a_saved_model_says_the_same():
     X, y = clouds(60, 3, 3)
     model = mkl.LpMKLClassifier(kernels=KERNELS, probability=True).fit(X, y)
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
-    assert again.predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    assert reloaded(model).predict_proba(X) == pytest.approx(model.predict_proba(X), abs=1e-12)
     model.calibration_ = model.calibration_[:2]
-    mkl.save_model(tmp_path / "damaged.mkl", model)
     with pytest.raises(DataError, match="slope and offset of 3 outputs"):
-        mkl.load_model(tmp_path / "damaged.mkl")
+        reloaded(model)
 
 
 def test_refusals_say_what_to_do():

@@ -2,8 +2,6 @@
 force, files, pictures, refusals.
 """
 
-import io
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -16,6 +14,7 @@ from mklcore.hkl.design import Design
 from mklcore.hkl.search import hkl_certificate
 from mklcore.verify import report, verify
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.models import reloaded
 from tests.helpers.refusals import refused
 
 COLUMNS = {
@@ -138,13 +137,6 @@ def fitted(genes):
     return mkl.HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
 
 
-def again(model):
-    file = io.BytesIO()
-    mkl.save_model(file, model)
-    file.seek(0)
-    return mkl.load_model(file)
-
-
 def test_genes_enter_after_all_of_their_pathways_and_their_parts_add_up(fitted, genes):
     X = genes[0][:7] + 0.1
     assert "left" in fitted.hull_
@@ -169,8 +161,8 @@ def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
     assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
     held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
     assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
-    assert again(held).predict(stack.values) == pytest.approx(held.predict(stack.values))
-    found = again(fitted)
+    assert reloaded(held).predict(stack.values) == pytest.approx(held.predict(stack.values))
+    found = reloaded(fitted)
     assert found.predict(X) == pytest.approx(fitted.predict(X))
     assert found.kernel_names_ == fitted.kernel_names_
     assert hkl_certificate(found, X, y) == pytest.approx(

@@ -165,7 +165,7 @@ def test_a_folder_that_takes_no_files_is_left_for_one_that_does_and_its_repair_i
     assert list((fresh / "temporary").rglob("*.nbc"))
 
 
-def test_a_cache_file_that_cannot_be_read_or_removed_costs_no_answer(fresh, monkeypatch):
+def test_a_cache_file_that_cannot_be_read_or_removed_costs_no_answer(fresh):
     entry_of(fresh)(ONE)
     for file in (fresh / "cache").rglob("*.nbi"):
         file.unlink()

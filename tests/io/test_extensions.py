@@ -28,6 +28,7 @@ from mklcore.problem.penalties import LpNorm, Penalty
 from pages.shared.export import scripts
 from pages.shared.session import parameters
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 from tests.helpers.pages import FEW, open_app, quiet, words
 
 
@@ -38,11 +39,6 @@ def table():
 
 
 SMALL = {"data": "diabetes", "widths": "1", "degree": "0", "each": "none", **FEW}
-
-
-def saved(model, folder):
-    mkl.save_model(folder / "model.mkl", model)
-    return mkl.load_model(folder / "model.mkl")
 
 
 @pytest.fixture
@@ -97,7 +93,7 @@ SCALED = KernelEntry(
 )  # fmt: skip
 
 
-def test_a_kernel(monkeypatch, table, tmp_path, exported):
+def test_a_kernel(monkeypatch, table, exported):
     monkeypatch.setitem(KERNELS, "scaled", SCALED)
     X, y = table
     kernels = mkl.KernelDictionary((Scaled(3.0), mkl.Linear()))
@@ -107,7 +103,7 @@ def test_a_kernel(monkeypatch, table, tmp_path, exported):
         hue for key, hue in style.family_hues().items() if key != "scaled"
     ]
     assert write_entries(read_entries("scaled3.5@*;~scaled@1", 3)) == "scaled3.5@*;~scaled@1"
-    again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
+    again = reloaded(mkl.LpMKLRegressor(kernels=kernels).fit(X, y))
     assert again.kernels == kernels
 
     page = open_app("pages/kernels/page.py", data="diabetes", others="scaled", each="scaled")
@@ -153,14 +149,14 @@ class Steep(Loss):
         return float(np.median(y - f))
 
 
-def test_a_loss(monkeypatch, table, tmp_path, exported):
+def test_a_loss(monkeypatch, table, exported):
     monkeypatch.setitem(mkl.LOSSES, "steep", Steep)
     X, y = table
     for p in (1.0, 2.0):
         model = mkl.LpMKLRegressor(loss="steep", p=p).fit(X, y)
         assert model.status_.ok
         assert model.dual_gap_ >= 0
-    assert saved(mkl.LpMKLRegressor(loss=Steep(3.0)).fit(X, y), tmp_path).loss == Steep(3.0)
+    assert reloaded(mkl.LpMKLRegressor(loss=Steep(3.0)).fit(X, y)).loss == Steep(3.0)
 
     page = open_app("pages/explore/page.py", loss="steep", **SMALL)
     box = page.selectbox(key="open_loss")
@@ -205,14 +201,14 @@ class Tight(Penalty):
         return LpNorm(2.0).update(weights, Q) / self.share
 
 
-def test_a_penalty(monkeypatch, table, tmp_path, exported):
+def test_a_penalty(monkeypatch, table, exported):
     monkeypatch.setitem(mkl.PENALTIES, "tight", Tight)
     X, y = table
     model = mkl.LpMKLRegressor(penalty=Tight(4.0), C=4.0).fit(X, y)
     plain = mkl.LpMKLRegressor(p=2.0, C=1.0).fit(X, y)
     assert model.status_.ok
     assert model.objective_ == pytest.approx(4.0 * plain.objective_, rel=2e-3)
-    assert saved(model, tmp_path).penalty == Tight(4.0)
+    assert reloaded(model).penalty == Tight(4.0)
     lp = ESTIMATORS["lp"]
     assert lp.estimator("regression", norm="tight", share=3.0).penalty == Tight(3.0)
     assert Tight.problem in lp.words_for({"norm": "tight"}).formula
@@ -231,14 +227,14 @@ class Plodding(Reweighting):
     """The analytic update under another name."""
 
 
-def test_a_solver(monkeypatch, table, tmp_path, exported):
+def test_a_solver(monkeypatch, table, exported):
     monkeypatch.setitem(SOLVERS, "plodding", Plodding)
     X, y = table
     model = mkl.LpMKLRegressor(p=2.0, solver="plodding").fit(X, y)
     assert model.objective_ == pytest.approx(
         mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3
     )
-    assert saved(model, tmp_path).solver == "plodding"
+    assert reloaded(model).solver == "plodding"
 
     page = open_app("pages/explore/page.py", solver="plodding", **SMALL)
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
@@ -262,7 +258,7 @@ class Halved(mkl.UniformMKLRegressor):
         self.share = share
 
 
-def test_an_algorithm(monkeypatch, table, tmp_path, exported):
+def test_an_algorithm(monkeypatch, table, exported):
     uniform = ESTIMATORS["uniform"]
     share = Control(
         "share", "Share", "log", 0.5, "Smaller: a smoother fit.", 0.01, 1.0, tasks=("regression",)
@@ -277,7 +273,7 @@ def test_an_algorithm(monkeypatch, table, tmp_path, exported):
     )
     monkeypatch.setitem(ESTIMATORS, "halved", mine)
     X, y = table
-    assert saved(Halved(share=0.25).fit(X, y), tmp_path).share == 0.25
+    assert reloaded(Halved(share=0.25).fit(X, y)).share == 0.25
 
     page = open_app("pages/explore/page.py", data="diabetes", algorithm="halved")
     assert page.selectbox(key="field_algorithm").value == "halved"

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import mklcore as mkl
 from mklcore.io import rows
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.models import reloaded
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
@@ -77,9 +78,7 @@ def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
     assert_allclose(model.approximation_error_, exact.approximation_error_)
     assert (model.n_train_, model.dual_coef_.size, model.dual_point_) == (442, 0, None)
     assert seen == [(k, 5) for k in range(1, 6)] * 2
-    mkl.save_model(tmp_path / "m.mkl", model)
-    again = mkl.load_model(tmp_path / "m.mkl")
-    assert np.array_equal(again.predict(TABLE[COLUMNS]), model.predict(TABLE[COLUMNS]))
+    assert np.array_equal(reloaded(model).predict(TABLE[COLUMNS]), model.predict(TABLE[COLUMNS]))
 
 
 class Interchanged:
@@ -98,7 +97,7 @@ class ByArrow:
 
 
 @every("wrap", [lambda frame: frame, Interchanged, ByArrow, "Dataset"])
-def test_a_table_in_memory_is_learnt_and_its_raw_rows_are_predicted(wrap, tmp_path):
+def test_a_table_in_memory_is_learnt_and_its_raw_rows_are_predicted(wrap):
     table = CLASSES.assign(city=np.where(TABLE.bmi > TABLE.bmi.median(), "Bonn", "Ulm"))
     data = mkl.read_table(table, "y")
     given = data if wrap == "Dataset" else wrap(table)
@@ -107,9 +106,8 @@ def test_a_table_in_memory_is_learnt_and_its_raw_rows_are_predicted(wrap, tmp_pa
     assert model.relative_gap_ < 1e-3
     assert any("city" in name for name in model.kernel_names_)
     assert dict(model.source_columns_).keys() == {*COLUMNS, "city"}
-    mkl.save_model(tmp_path / "m.mkl", model)
     rows_out = table.drop(columns="y").iloc[:9, ::-1]
-    said = mkl.load_model(tmp_path / "m.mkl").predict(rows_out)
+    said = reloaded(model).predict(rows_out)
     assert set(said) <= {"high", "low"}
     assert_array_equal(said, model.predict(data.X[:9]))
 

@@ -19,6 +19,7 @@ from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every, share
+from tests.helpers.models import reloaded
 from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import refused
 
@@ -293,7 +294,7 @@ def test_what_cannot_be_approximated_is_refused():
 
 @every("loss", ["squared", "huber", "epsilon_insensitive"])
 @every("p", [1.0, 2.0])
-def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_path):
+def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((COLUMNS_FROM, 8))
     new = rng.standard_normal((5, 8))
@@ -307,6 +308,5 @@ def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_pa
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-6)
     assert_allclose(model.weights_, exact.weights_, atol=1e-3)
     assert_allclose(model.predict(new), exact.predict(new), atol=1e-3)
-    mkl.save_model(tmp_path / "one.mkl", model)
-    assert_array_equal(mkl.load_model(tmp_path / "one.mkl").predict(new), model.predict(new))
+    assert_array_equal(reloaded(model).predict(new), model.predict(new))
     assert not hasattr(clone(model).fit(X[:-1], y[:-1]), "approximation_error_")

@@ -16,6 +16,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.inspection.words import positional_importance
 from mklcore.kernels.grams import Rows
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 from tests.helpers.pages import go, open_app, quiet, upload
 from tests.helpers.refusals import refused
 
@@ -151,15 +152,14 @@ def test_columns_and_sequences_make_one_stack(data):
     )
 
 
-def test_a_model_of_both_lives_as_any_other(data, tmp_path):
+def test_a_model_of_both_lives_as_any_other(data):
     train, test = data.split(0.25, seed=0)
     asked = mkl.LpMKLClassifier(kernels=kernels(), p=1.5)
     model = clone(asked).fit(train)
     assert model.score(test) == model.score(test, test.y) > 0.8
     rows = asked.copy_with("solver", "interleaved").fit(train)
     assert rows.objective_ == pytest.approx(model.objective_, rel=2e-3)
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
+    again = reloaded(model)
     longer = replace(test, sequences=(test.sequences[0], ("other", ("ACGT" * 30,) * 15)))
     for new in (test, longer):
         assert again.decision_function(new) == pytest.approx(

@@ -89,7 +89,7 @@ def test_methods_are_named_by_what_parts_them():
     assert found[3] == "Uniform sum"
 
 
-def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
+def test_presets_are_sets_of_methods_a_link_can_hold():
     for data in ("iris", "diabetes"):
         found = sidebar.presets(Params(data=data))
         assert len(found) >= 6

@@ -587,7 +587,7 @@ def test_columns_the_table_does_not_have_and_a_single_one_are_dealt_with():
     assert data_of(app)["grid"] is None
 
 
-def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch):
+def test_levels_beyond_the_memory_are_refused_with_their_control():
     app = at_hulls(data="digits", hull_basis="anova", hull_more="memory_mb=50")
     wait_until(lambda: bool(app.error), app)
     assert "memory\\_mb=50" in words(app)

@@ -2,8 +2,6 @@
 kept, files.
 """
 
-import io
-
 import numpy as np
 import pytest
 from sklearn.svm import SVR
@@ -16,6 +14,7 @@ from mklcore.problem.penalties import make_terms
 from mklcore.problem.solution import MachineTask
 from mklcore.sparse.smkl import FeatureScaling, gaussian
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 
 
 def banded(seed=0, n=80, width=3, bands=10):
@@ -77,10 +76,7 @@ def test_prediction_is_the_scaled_kernel():
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = gaussian(Z, Z, model.scales_**2) @ model.dual_coef_ + model.intercept_
     assert model.predict(X) == pytest.approx(expected)
-    file = io.BytesIO()
-    mkl.save_model(file, model)
-    file.seek(0)
-    assert mkl.load_model(file).predict(X) == pytest.approx(expected)
+    assert reloaded(model).predict(X) == pytest.approx(expected)
 
 
 def test_classes_share_the_scales():
