@@ -13,6 +13,7 @@ import asyncio
 import http.client
 import json
 import random
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -102,15 +103,8 @@ class Session:
         line.request("GET", "/_stcore/health")
         answer = line.getresponse()
         answer.read()
-        parts = (answer.getheader("set-cookie") or "").split(";")
-        return next(
-            (
-                part.split("=", 1)[1]
-                for part in parts
-                if part.strip().startswith("_streamlit_xsrf=")
-            ),
-            "",
-        )
+        found = re.search(r"\b_streamlit_xsrf=([^;]*)", answer.getheader("set-cookie") or "")
+        return found[1] if found else ""
 
     async def _read(self) -> None:
         try:

@@ -35,6 +35,7 @@ from mklcore.problem.penalties import LpNorm
 
 REPEATS = 2
 COSTS = np.geomspace(1e-2, 1e2, 25)
+TWENTY = np.geomspace(1e-2, 1e2, 20)
 _problem = cache(partial(problem, "A"))
 
 
@@ -84,10 +85,7 @@ def greedy(kind: str) -> Any:
     """Ten of fifty one-column kernels on 800 rows."""
     stack = _columns_of(800, 50, 1)
     y = table(800, 50)[2]
-    model = (
-        mkl.GOMPRegressor(n_kernels=10) if kind == "GOMP" else mkl.GreedyMKLRegressor(n_kernels=10)
-    )
-    return model.set_params(kernels="precomputed").fit(stack.values, y)
+    return GREEDY[kind](n_kernels=10, kernels="precomputed").fit(stack.values, y)
 
 
 def eigenvectors() -> Any:
@@ -138,23 +136,19 @@ def shapley(d: int) -> Any:
 def folds() -> Any:
     """Twenty costs on five folds at p = 2, problem A."""
     stack, y = _problem()
-    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed")
-    return choose_C(model, stack, y, np.geomspace(1e-2, 1e2, 20), rule="kfold", n_splits=5)
+    return choose_C(mkl.LpMKLClassifier(p=2.0), stack, y, TWENTY, rule="kfold", n_splits=5)
 
 
 def folds_by_sklearn() -> Any:
     """The same costs and folds of one SVC on the plain sum."""
     stack, y = _problem()
-    search = GridSearchCV(SVC(kernel="precomputed"), {"C": np.geomspace(1e-2, 1e2, 20)}, cv=5)
+    search = GridSearchCV(SVC(kernel="precomputed"), {"C": TWENTY}, cv=5)
     return search.fit(stack.values.sum(axis=0), y)
 
 
-def simple(kind: str) -> Any:
+def simple(model: Any) -> Any:
     """A baseline of problem A."""
-    stack, y = _problem()
-    if kind == "Uniform":
-        return mkl.UniformMKLClassifier(kernels="precomputed").fit(stack, y)
-    return mkl.AlignedMKLClassifier(kernels="precomputed", rule="margin").fit(stack, y)
+    return model.fit(*_problem())
 
 
 def simple_by_mklpy(kind: str) -> Any:
@@ -208,7 +202,7 @@ def _lasso(n: int, d: int) -> tuple[np.ndarray, float]:
 
 LOSSES = (("hinge", 1.0), ("squared", 1.0), ("squared", 4 / 3))
 SHAPES = ((5000, 300), (2000, 500), (500, 5000))
-GREEDY = ("GOMP", "greedy")
+GREEDY: dict[str, Any] = {"GOMP": mkl.GOMPRegressor, "greedy": mkl.GreedyMKLRegressor}
 EIGH, TEN, NINE = partial(eigenvalues, 2000), "ten eigh of 800", partial(factors, 9, 1600)
 CORNERS = [
     *(
@@ -260,13 +254,13 @@ CORNERS = [
     Corner("5 folds of 20 costs, p = 2", folds, "GridSearchCV of SVC on the sum", folds_by_sklearn),
     Corner(
         "plain sum of A",
-        partial(simple, "Uniform"),
+        partial(simple, mkl.UniformMKLClassifier()),
         "AverageMKL of MKLpy",
         partial(simple_by_mklpy, "Uniform"),
     ),
     Corner(
         "margin weights of A",
-        partial(simple, "margin"),
+        partial(simple, mkl.AlignedMKLClassifier("margin")),
         "EasyMKL of MKLpy",
         partial(simple_by_mklpy, "margin"),
     ),

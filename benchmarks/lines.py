@@ -106,13 +106,9 @@ def included(text: str, mark: str, table: str) -> str:
     """``text`` with ``table`` between ``<!-- mark -->`` and ``<!-- /mark -->``; unchanged where it
     has no such marks.
     """
-    first = f"<!-- {mark} -->"
-    last = f"<!-- /{mark} -->"
-    if first not in text or last not in text:
-        return text
-    head, rest = text.split(first, 1)
-    after = rest.split(last, 1)[1]
-    return f"{head}{first}\n{table}\n{last}{after}"
+    head, first, rest = text.partition(f"<!-- {mark} -->")
+    _, last, after = rest.partition(f"<!-- /{mark} -->")
+    return f"{head}{first}\n{table}\n{last}{after}" if last else text
 
 
 def include(page: Path, mark: str, table: str) -> None:

@@ -101,9 +101,10 @@ def written(record: dict[str, dict[str, Any]]) -> str:
         "| table | draws | a relation | better than guessing |",
         "|---|---|---|---|",
     ]
-    names = dict.fromkeys(key.partition(" / ")[0] for key in record)
+    named = [(key.partition(" / ")[0], one) for key, one in record.items()]
+    names = dict.fromkeys(name for name, _ in named)
     for name in sorted(names, key=lambda name: [*TABLES, name].index(name)):
-        own = [one for key, one in record.items() if key.partition(" / ")[0] == name]
+        own = [one for other, one in named if other == name]
         related = np.mean([one["relation"] != "none" for one in own])
         better = np.mean([one["relation"] == "better" for one in own])
         lines.append(f"| {name} | {len(own)} | {related:.1%} | {better:.1%} |")
