@@ -5,6 +5,7 @@ what is refused.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
@@ -28,6 +29,7 @@ from mklcore.kernels import blends
 from mklcore.paths.scoring import predictions
 from mklcore.verify import verify
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 from tests.kernels.test_dictionary import made
 
 
@@ -107,12 +109,12 @@ def test_its_scores_beat_guessing_and_plain_models_stand_beside_it(answered):
     }
 
 
-def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(answered, tmp_path):
+def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(answered):
     data, found = answered
     said = found.model.predict(data.X)
-    np.testing.assert_array_equal(found.model.predict(data), said)
+    assert_array_equal(found.model.predict(data), said)
     frame = pd.DataFrame(data.X, columns=data.feature_names)
-    np.testing.assert_array_equal(found.model.predict(frame.iloc[:, ::-1]), said)
+    assert_array_equal(found.model.predict(frame.iloc[:, ::-1]), said)
     with pytest.raises(DataError, match="lacks 1 column the model needs: 'bent'"):
         found.model.predict(frame.drop(columns="bent"))
     if data.task == "regression":
@@ -124,9 +126,8 @@ def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(an
             sets[np.arange(len(data.y)), np.searchsorted(found.model.classes_, data.y)].mean()
             > 0.85
         )
-        np.testing.assert_allclose(found.model.predict_proba(data.X[:3]).sum(axis=1), 1.0)
-    mkl.save_model(tmp_path / "model.mkl", found.model)
-    np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
+        assert_allclose(found.model.predict_proba(data.X[:3]).sum(axis=1), 1.0)
+    assert_array_equal(reloaded(found.model).predict(frame), said)
 
 
 def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column(answered):
@@ -134,9 +135,7 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     assert found.path.finished.all()
     assert np.nanmax(found.path.relative_gap) <= 1e-2
     assert found.effects_along.shape == (len(found.path), 7)
-    np.testing.assert_allclose(
-        found.effects_along[found.index], [one.effect for one in found.columns]
-    )
+    assert_allclose(found.effects_along[found.index], [one.effect for one in found.columns])
     point = found.at(float(found.path.values[0]) * 1.5)  # between two points
     assert point.statuses[0].ok
     near = np.sort(found.effects_along[:2], axis=0)
@@ -155,7 +154,7 @@ def test_test_rows_change_nothing_but_the_verdict():
         Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns)
     )
     assert other.notes == found.notes
-    np.testing.assert_array_equal(other.path.val_score, found.path.val_score)
+    assert_array_equal(other.path.val_score, found.path.val_score)
 
 
 # Which model is taken
@@ -198,10 +197,10 @@ def test_members_are_weighed_by_what_they_say_out_of_folds():
     rng = np.random.default_rng(1)
     Y = rng.normal(size=(500, 2))
     noise = rng.normal(size=(500, 2))
-    np.testing.assert_allclose(member_weights([Y, -Y, noise], Y), [1.0, 0.0, 0.0], atol=0.05)
-    np.testing.assert_allclose(member_weights([0.8 * Y, 0.8 * Y], Y), [0.5, 0.5], atol=1e-9)
+    assert_allclose(member_weights([Y, -Y, noise], Y), [1.0, 0.0, 0.0], atol=0.05)
+    assert_allclose(member_weights([0.8 * Y, 0.8 * Y], Y), [0.5, 0.5], atol=1e-9)
     # worse than the mean
-    np.testing.assert_allclose(member_weights([-Y, -Y + 0.1 * noise], Y), [0.5, 0.5])
+    assert_allclose(member_weights([-Y, -Y + 0.1 * noise], Y), [0.5, 0.5])
 
 
 def test_decisions_out_of_folds_are_those_of_rows_that_a_fold_leaves_out():
@@ -210,7 +209,7 @@ def test_decisions_out_of_folds_are_those_of_rows_that_a_fold_leaves_out():
     divided = pipeline.divide_rows(data, Request(test_size=0.0))
     assert divided.left_out.tolist() == list(range(59))  # the only row of a class is in no fold
     parts = [data.X[rows] for _, rows in divided.folds]
-    np.testing.assert_array_equal(divided.out_of_folds(parts), data.X[:59])
+    assert_array_equal(divided.out_of_folds(parts), data.X[:59])
 
 
 def test_shares_are_said_in_quarters_that_sum_to_one():
@@ -236,7 +235,7 @@ def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, 
     time = np.arange(80.0)
     data = Dataset(time[:, None], np.sin(time), task="regression")
     divided = pipeline.divide_rows(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
-    np.testing.assert_array_equal(divided.learn.X[:, 0], np.arange(*kept))
+    assert_array_equal(divided.learn.X[:, 0], np.arange(*kept))
     assert divided.notes == (f"Learned from 20 of 60 rows, {which}.",)
 
 
@@ -248,11 +247,11 @@ def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
     assert found.label == ONE
     assert model.relative_gap_ < 1e-6
     parts = unblended(model).contributions(rows).sum(axis=0) + model.intercept_
-    np.testing.assert_allclose(parts, model.decision_function(rows), atol=1e-9)
+    assert_allclose(parts, model.decision_function(rows), atol=1e-9)
     few = model.copy_with("approximation", mkl.Nystroem(40)).fit(found.learnt_from)
     parts = unblended(few).contributions(rows).sum(axis=0) + few.intercept_
     # features are in single precision
-    np.testing.assert_allclose(parts, few.decision_function(rows), atol=1e-4)
+    assert_allclose(parts, few.decision_function(rows), atol=1e-4)
     assert sum(found.taken.variance_shares.values()) == pytest.approx(1.0)
     mkl.save_model(tmp_path / "model.mkl", model)
     np.savez(tmp_path / "table.npz", X=data.X, y=data.y)
@@ -309,8 +308,7 @@ def test_trees_are_not_compared_with_on_sequences():
     assert "cannot read sequences" in found.compare().notes[-1]
 
 
-def test_without_a_target_it_says_which_rows_are_unusual():
-    rng = np.random.default_rng(0)
+def test_without_a_target_it_says_which_rows_are_unusual(rng):
     data = Dataset(rng.normal(size=(80, 3)), np.ones(80, dtype=int), task="novelty")
     found = mkl.explore(data)
     assert isinstance(found.model, mkl.LpMKLOneClass)
@@ -341,8 +339,7 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
 # Closed forms
 
 
-def test_a_kernel_along_C_is_the_estimator_at_each():
-    rng = np.random.default_rng(0)
+def test_a_kernel_along_C_is_the_estimator_at_each(rng):
     X = rng.normal(size=(40, 3))
     Y = rng.normal(size=(40, 2))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
@@ -351,7 +348,7 @@ def test_a_kernel_along_C_is_the_estimator_at_each():
     along = kernel_along(K[:30, :30], K[30:, :30], Y[:30], costs)
     for C, found in zip(costs, along, strict=True):
         model = mkl.JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
-        np.testing.assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
+        assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
 
 
 @every("far, rate", [(1, 1e-3), (3, 0.1), (20, 1e-5), (20, 1.0)])
@@ -376,7 +373,7 @@ def test_a_blend_is_added_up_in_blocks_of_rows(monkeypatch, upper):
     monkeypatch.setattr(blends, "_LEAST_ROWS", 3)
     found = blend.values(X, X, upper)
     kept = np.triu_indices(50) if upper else np.indices((50, 50))
-    np.testing.assert_allclose(found[tuple(kept)], whole[tuple(kept)], atol=1e-12)
+    assert_allclose(found[tuple(kept)], whole[tuple(kept)], atol=1e-12)
 
 
 @pytest.mark.parametrize("p", [4 / 3, 2.0])
@@ -428,8 +425,7 @@ def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
         found.test_scores()
 
 
-def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows():
-    rng = np.random.default_rng(0)
+def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows(rng):
     X = rng.normal(size=(400, 2))
     data = Dataset(X, (X[:, 0] + 0.1 * rng.normal(size=400) > 1.6).astype(int), task="binary")
     found = mkl.explore(data)
@@ -443,8 +439,7 @@ def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows():
     assert mkl.explore(made(120)).verdict.balanced is None
 
 
-def test_correlated_columns_are_named_and_permuted_together():
-    rng = np.random.default_rng(0)
+def test_correlated_columns_are_named_and_permuted_together(rng):
     first = rng.normal(size=200)
     X = np.column_stack([first, first + 0.05 * rng.normal(size=200), rng.normal(size=200)])
     found = mkl.explore(Dataset(X, first + 0.3 * rng.normal(size=200)))
@@ -535,8 +530,7 @@ def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
 # scikit-learn
 
 
-def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
-    rng = np.random.default_rng(0)
+def test_a_data_frame_as_it_is_has_an_answer_by_its_columns(rng):
     frame = pd.DataFrame(
         {
             "size": rng.normal(size=120),

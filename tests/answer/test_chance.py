@@ -23,11 +23,10 @@ def said(values):
     return Predictions(NUMBERS, values, values)
 
 
-def test_one_outlier_does_not_hide_that_a_good_model_is_good():
+def test_one_outlier_does_not_hide_that_a_good_model_is_good(rng):
     """As in Engel's table: one error makes the standard error of the squared differences as large
     as the gain.
     """
-    rng = np.random.default_rng(0)
     y = np.append(rng.normal(size=58), 2.0)
     predicted = np.append(y[:58] + 0.2 * rng.normal(size=58), 6.0)
     found = judge(y, said(predicted), said(np.zeros(59)), "r2")
@@ -35,8 +34,7 @@ def test_one_outlier_does_not_hide_that_a_good_model_is_good():
     assert found.association > 0.9
 
 
-def test_predictions_may_order_rows_without_being_nearer_than_guessing():
-    rng = np.random.default_rng(0)
+def test_predictions_may_order_rows_without_being_nearer_than_guessing(rng):
     y = rng.normal(size=60)
     far = judge(y, said(2.0 + y + rng.normal(size=60)), said(np.zeros(60)), "r2")
     assert far.relation == "related"
@@ -69,21 +67,19 @@ def test_heavy_tails_are_seen_by_ranks():
     )
 
 
-def test_p_values_of_noise_are_spread_evenly(monkeypatch):
+def test_p_values_of_noise_are_spread_evenly(monkeypatch, rng):
     monkeypatch.setattr(chance, "PERMUTATIONS", 39)
-    rng = np.random.default_rng(0)
     p_values = [
         permutation_p(rng.standard_t(2, (30, 1)), rng.normal(size=(30, 1)), k) for k in range(200)
     ]
     assert abs(np.mean(np.array(p_values) <= 0.25) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 200)
 
 
-def test_rows_that_belong_together_are_permuted_together():
+def test_rows_that_belong_together_are_permuted_together(rng):
     groups = np.repeat(["c", "a", "b"], 4)
     for order in permutations(12, 5, 0, groups):
         assert sorted(order) == list(range(12))
         assert all(np.unique(groups[order[groups == one]]).size == 1 for one in "abc")
-    rng = np.random.default_rng(0)  # 6 patients with 20 rows each: 120 rows are 6 observations
     y, f = (np.repeat(rng.normal(size=6), 20)[:, None] for _ in range(2))
     patients = np.repeat(np.arange(6), 20)
     assert permutation_p(y, f * np.sign(np.vdot(y - y.mean(), f)), 0, patients) > 0.05
@@ -96,9 +92,8 @@ def refitted(X, y, task="regression", **request):
     return p_value_of_refits(divide_rows(Dataset(X, y, task=task), given))
 
 
-def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch):
+def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch, rng):
     monkeypatch.setattr(chance, "REFITS", 39)
-    rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 60))
     one = np.where(X[:, 3] > 0, "a", "b")
     # few true columns
@@ -109,9 +104,8 @@ def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch
     assert 0.25 < np.mean(p_values) < 0.75
 
 
-def test_every_row_that_was_learned_from_is_judged_by_a_model_that_had_not_seen_it():
+def test_every_row_that_was_learned_from_is_judged_by_a_model_that_had_not_seen_it(rng):
     """Permuting columns on training rows called 86 of 100 columns of noise real."""
-    rng = np.random.default_rng(0)
     found = mkl.explore(Dataset(rng.normal(size=(50, 20)), rng.normal(size=50)))
     assert sum(not could for could in found.could_be_chance.values()) <= 5
     assert found.verdict.relation == "none"

@@ -16,7 +16,7 @@ from mklcore.errors import DataError
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
 
 
-def made(seed: int) -> Comparison:
+def made(seed):
     """A comparison as it may come out, with ties, large gaps and few rows among them."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))

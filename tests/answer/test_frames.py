@@ -5,11 +5,13 @@ are.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore import verify
 from mklcore.errors import DataError
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 
 
 def houses(n=90, seed=0):
@@ -46,19 +48,18 @@ def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_pa
     new.loc[1, "said"] = None
     said = found.predict(new)
     (tmp_path / "new.csv").write_text(new.iloc[::-1].to_csv(index=False))
-    np.testing.assert_array_equal(found.predict(tmp_path / "new.csv")[::-1], said)
+    assert_array_equal(found.predict(tmp_path / "new.csv")[::-1], said)
     for row in (new.iloc[3], new.iloc[3].to_dict(), new.iloc[[3]]):
-        np.testing.assert_allclose(found.predict(row), said[[3]], rtol=1e-12)
+        assert_allclose(found.predict(row), said[[3]], rtol=1e-12)
     values, base = found.shapley(new)
-    np.testing.assert_allclose(values.sum(axis=1) + base, said, rtol=1e-9)
+    assert_allclose(values.sum(axis=1) + base, said, rtol=1e-9)
     ends = found.predict_interval(new, 0.8)
     assert np.all((ends[:, 0] < said) & (said < ends[:, 1]))
-    mkl.save_model(tmp_path / "answer.mkl", found)
-    again = mkl.load_model(tmp_path / "answer.mkl")
-    np.testing.assert_allclose(again.predict(new), said, rtol=1e-12)
-    np.testing.assert_allclose(again.predict_interval(new, 0.8), ends, rtol=1e-12)
+    again = reloaded(found)
+    assert_allclose(again.predict(new), said, rtol=1e-12)
+    assert_allclose(again.predict_interval(new, 0.8), ends, rtol=1e-12)
     assert (str(again), again.columns) == (str(found.verdict), found.columns)
-    np.testing.assert_array_equal(again.path.weights, found.path.weights)
+    assert_array_equal(again.path.weights, found.path.weights)
     with pytest.raises(DataError, match="lacks 1 column the model needs: 'city'"):
         again.predict(new.drop(columns="city"))
     with pytest.raises(
@@ -80,7 +81,7 @@ def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model_and_its_pr
     new = frame.drop(columns="price")
     for data, weights in ((frame, w), (mkl.read_table(frame.assign(w=w), "price"), "w")):
         other = mkl.explore(data, "price", sample_weight=weights, **given)
-        np.testing.assert_allclose(other.predict(new), named.predict(new), rtol=1e-9)
+        assert_allclose(other.predict(new), named.predict(new), rtol=1e-9)
     assert (
         np.abs(mkl.explore(frame, "price", **given).predict(new) - named.predict(new)).max() > 0.01
     )
@@ -122,7 +123,7 @@ def test_rows_that_belong_together_are_held_out_together(hold_out):
         data.with_row_groups(np.zeros(150)).split(0.2, hold_out=hold_out)
 
 
-def test_auto_keeps_labels_names_and_owners(tmp_path):
+def test_auto_keeps_labels_names_and_owners():
     frame = houses().assign(target=lambda table: np.arange(90.0) % 11)
     y = pd.Series(np.where(frame.price > frame.price.median(), "NA", "low"), name="target")
     model = mkl.AutoMKLClassifier().fit(frame.drop(columns="price"), y, groups=frame.owner)
@@ -130,10 +131,9 @@ def test_auto_keeps_labels_names_and_owners(tmp_path):
     assert model.exploration_.learnt_from.target_name == "target (2)"
     proba = model.predict_proba(frame.drop(columns="price"))
     assert proba.shape == (90, 2)
-    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    mkl.save_model(tmp_path / "auto.mkl", model)
-    again = mkl.load_model(tmp_path / "auto.mkl").predict_proba(frame.drop(columns="price"))
-    np.testing.assert_allclose(again, proba, rtol=1e-12)
+    assert_allclose(proba.sum(axis=1), 1.0)
+    again = reloaded(model).predict_proba(frame.drop(columns="price"))
+    assert_allclose(again, proba, rtol=1e-12)
 
 
 @every("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])

@@ -5,11 +5,13 @@ per cent, and new rows are predicted on the scale of the table.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 import mklcore as mkl
 from mklcore import verify
 from mklcore.answer.verdict import change, rounded
 from mklcore.errors import DataError, Note
+from tests.helpers.models import reloaded
 
 
 def flats(n=240, seed=0):
@@ -39,7 +41,7 @@ def found():
 def test_reading_takes_the_logarithm_and_offers_the_way_back():
     frame = flats()
     data = mkl.read_table(frame, "price", log_target=True)
-    np.testing.assert_allclose(data.y, np.log(frame.price))
+    assert_allclose(data.y, np.log(frame.price))
     assert (data.target_name, data.log_of) == ("log price", "price")
     settings = dict(Note.of(data.notes[-1]).repairs[0].settings)
     plain = mkl.read_table(frame, "price", **settings)
@@ -89,18 +91,17 @@ def test_effects_and_errors_are_said_in_per_cent(found):
     assert change(np.nan, "price") == "unknown\u00a0%"
 
 
-def test_new_rows_are_predicted_on_the_scale_of_the_table_and_again_from_a_file(found, tmp_path):
+def test_new_rows_are_predicted_on_the_scale_of_the_table_and_again_from_a_file(found):
     new = flats(60, seed=1)
     said = found.predict(new)
-    np.testing.assert_allclose(said, np.exp(found.model.predict(new)))
+    assert_allclose(said, np.exp(found.model.predict(new)))
     assert np.median(np.abs(said - new.price) / new.price) < 0.15
     ends = found.predict_interval(new, 0.9)
     inside = (ends[:, 0] < new.price) & (new.price < ends[:, 1])
     assert inside.mean() > 0.75
-    mkl.save_model(tmp_path / "answer.mkl", found)
-    again = mkl.load_model(tmp_path / "answer.mkl")
-    np.testing.assert_allclose(again.predict(new), said, rtol=1e-12)
-    np.testing.assert_allclose(again.predict_interval(new, 0.9), ends, rtol=1e-12)
+    again = reloaded(found)
+    assert_allclose(again.predict(new), said, rtol=1e-12)
+    assert_allclose(again.predict_interval(new, 0.9), ends, rtol=1e-12)
     assert str(again) == str(found.verdict)
 
 

@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 from scipy.special import entr
 from sklearn.base import clone
@@ -53,7 +54,7 @@ def test_strings_are_rows_in_folds_pipelines_and_clones(rows):
     kernels = mkl.SequenceDictionary([mkl.Spectrum(1), mkl.Spectrum(2)])
     model = Pipeline([("mkl", mkl.LpMKLClassifier(kernels=kernels))])
     assert cross_val_score(model, rows, y, cv=3).mean() > 0.8
-    np.testing.assert_array_equal(
+    assert_array_equal(
         clone(model).fit(rows, y).predict(rows[:9]), model.fit(STRINGS, y).predict(STRINGS[:9])
     )
 
@@ -193,12 +194,12 @@ def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
     with joblib.parallel_config(backend="threading"):
         at_once = clone(balanced).set_params(n_jobs=2).fit(X, CLASSES)
     for other in (balanced.fit(X, CLASSES), path.estimators[0], at_once):
-        np.testing.assert_allclose(other.dual_coef_, plain.dual_coef_, atol=1e-9)
+        assert_allclose(other.dual_coef_, plain.dual_coef_, atol=1e-9)
     assert mkl.fit_path(mkl.GOMPRegressor(kernels=FEW), X, Y, "n_kernels", [1, 2]).param == "s"
     for kind in (mkl.UniformMKLClassifier, mkl.BestKernelClassifier):
         by_rows = kind(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
         by_class = kind(kernels=FEW, class_weight="balanced").fit(X, CLASSES)
-        np.testing.assert_allclose(by_class.dual_coef_, by_rows.dual_coef_, atol=1e-9)
+        assert_allclose(by_class.dual_coef_, by_rows.dual_coef_, atol=1e-9)
     with pytest.raises(AttributeError, match="pass probability=True"):
         _ = plain.predict_proba
 

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 import mklcore as mkl
 from mklcore.answer.thresholds import ErrorsByThreshold
 from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
+from tests.helpers.models import reloaded
 
 
 def errors(n=60, seed=0, **more):
@@ -25,7 +27,7 @@ def test_curves_and_tables_are_those_of_scikit_learn():
     for threshold in (*found.thresholds, 0.4):
         called = found.decisions > threshold
         table = confusion_matrix(found.is_second, called)
-        np.testing.assert_array_equal(found.confusion(threshold), table)
+        assert_array_equal(found.confusion(threshold), table)
         cost = (2 * table[0, 1] + 5 * table[1, 0]) / 60
         assert found.costs(2, 5, threshold)[0] == pytest.approx(cost)
     assert 0.0 in found.thresholds
@@ -82,22 +84,21 @@ def test_one_row_and_several_have_their_verbs():
     assert "Of 2 rows of 'no' 1 is called so by mistake, of 3 rows of 'yes' 2 are missed" in said
 
 
-def test_an_answer_takes_its_threshold_along_into_its_file(tmp_path):
+def test_an_answer_takes_its_threshold_along_into_its_file():
     data = mkl.load_sample("breast_cancer").drawn(120, 0)
     found = mkl.explore(data, kernels=mkl.KernelDictionary((mkl.RBF(1.0),)), C=1.0)
     threshold = float(np.median(found.model.decision_function(data.X)))
     moved = found.with_threshold(threshold)
     said = moved.predict(data.X)
     above = found.model.decision_function(data.X) > threshold
-    np.testing.assert_array_equal(said == found.model.classes_[1], above)
+    assert_array_equal(said == found.model.classes_[1], above)
     assert (said != found.predict(data.X)).any()
     rows = np.arange(len(said))
     level = moved.predict_set(data.X, 0.8)
     assert level[rows, np.searchsorted(found.model.classes_, said)].all()
-    mkl.save_model(tmp_path / "answer.mkl", moved)
-    again = mkl.load_model(tmp_path / "answer.mkl")
+    again = reloaded(moved)
     assert again.threshold == threshold
-    np.testing.assert_array_equal(again.predict(data.X), said)
+    assert_array_equal(again.predict(data.X), said)
     assert found.errors.confusion().sum() == found.test.n_samples
     with pytest.raises(ParameterError, match="threshold must be a finite number; got nan"):
         found.with_threshold(np.nan)

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklcore.answer.verdict import (
@@ -59,6 +59,7 @@ def verdicts(draw):
     )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(verdicts())
 def test_a_sentence_says_its_figures_and_no_more(verdict):
     said = verdict.sentence(lambda name: f"**{name}**", "the table")

@@ -97,8 +97,7 @@ def test_what_a_kernel_of_all_columns_says_of_single_ones_goes_to_them():
 
 
 @pytest.mark.parametrize("kind", [mkl.LpMKLClassifier, mkl.SMKLClassifier])
-def test_several_classes_are_averaged(kind):
-    rng = np.random.default_rng(0)
+def test_several_classes_are_averaged(kind, rng):
     X = rng.standard_normal((200, 3))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.5]).astype(np.int64)
     data = Dataset(X, y, ("a", "b", "c"), task="multiclass")
@@ -107,8 +106,7 @@ def test_several_classes_are_averaged(kind):
     assert found.values.shape[2] == 3
 
 
-def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_their_sources():
-    rng = np.random.default_rng(0)
+def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_their_sources(rng):
     color = rng.integers(0, 3, 300)
     size = rng.standard_normal(300)
     X = np.column_stack([size, color == 0, color == 1, color == 2]).astype(float)
@@ -121,8 +119,7 @@ def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_the
     assert found.terms[0].columns == ("size", "color")
 
 
-def test_clusters_keep_their_names():
-    rng = np.random.default_rng(0)
+def test_clusters_keep_their_names(rng):
     X = np.repeat(rng.standard_normal((100, 15)), 3, axis=1) + 0.01 * rng.standard_normal((100, 45))
     data = Dataset(X, X[:, 0] + 0.1 * rng.standard_normal(100))
     found = taken_apart(regressor(mkl.KernelDictionary.interactions(data, order=1), 1.0), data)

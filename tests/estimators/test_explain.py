@@ -111,7 +111,7 @@ def test_names_and_weights_of_several_problems():
 
 
 @pytest.mark.parametrize("numbers", [True, False])
-def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
+def test_the_effect_of_a_column_is_the_model_along_it(numbers):
     data = made(90, 1, "regression")
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(
         data.X, data.y

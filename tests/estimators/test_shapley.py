@@ -8,12 +8,14 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Matern, Polynomial
+from tests.helpers.models import reloaded
 
 d = 6
 rng = np.random.default_rng(0)
@@ -91,12 +93,10 @@ def agrees(model, rows, columns=COLUMNS, digits=1e-9):
     found = shapley_values(model, rows)
     values, alone, base = by_coalitions(model, rows, columns)
     size = max(1.0, np.abs(values).max())
-    np.testing.assert_allclose(found.values, values, atol=digits * size)
-    np.testing.assert_allclose(found.alone, alone, atol=digits * size)
-    np.testing.assert_allclose(np.broadcast_to(found.base, base.shape), base, atol=digits * size)
-    np.testing.assert_allclose(
-        found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size
-    )
+    assert_allclose(found.values, values, atol=digits * size)
+    assert_allclose(found.alone, alone, atol=digits * size)
+    assert_allclose(np.broadcast_to(found.base, base.shape), base, atol=digits * size)
+    assert_allclose(found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size)
 
 
 def fitted(model, table):
@@ -182,18 +182,16 @@ def test_with_one_background_row_it_is_what_shap_samples():
             rows[:3], silent=True
         )
     values, base = model.shapley(rows[:3])
-    np.testing.assert_allclose(values, sampled, atol=1e-8)
+    assert_allclose(values, sampled, atol=1e-8)
     assert base == pytest.approx(model.predict(model.background_)[0])
 
 
-def test_the_background_is_200_rows_by_the_seed_and_is_saved(tmp_path):
+def test_the_background_is_200_rows_by_the_seed_and_is_saved():
     rows = np.random.default_rng(2).standard_normal((300, 3))
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.laplacian_grid([1.0]), random_state=1)
     model.fit(rows, rows[:, 0])
     assert model.background_.shape == (200, 3)
-    mkl.save_model(tmp_path / "model.mkl", model)
-    again = mkl.load_model(tmp_path / "model.mkl")
-    np.testing.assert_array_equal(again.shapley(rows[:5])[0], model.shapley(rows[:5])[0])
+    assert_array_equal(reloaded(model).shapley(rows[:5])[0], model.shapley(rows[:5])[0])
 
 
 REFUSED = {
