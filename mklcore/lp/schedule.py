@@ -218,7 +218,7 @@ def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
     if M < FROM_KERNELS:
         return NEWTON_THEN_INTERIOR
     if task.y.size > MOST_ROWS and M <= MOST_KERNELS:
-        return NEWTON, INTERIOR
+        return Phase(Newton, stands_still, MOST_NEWTON), INTERIOR
     return Phase(opening, stands_still, OPENING_STEPS), LIVE_KERNELS
 
 
