@@ -76,7 +76,7 @@ Every sentence of a paper that can be checked is a row of comparisons with a ver
 | agrees | the 95 % confidence interval of every comparison is where the sentence puts it |
 | equal | the difference is nil: its interval is within half of the printed one, or a margin set before |
 | disagrees | one interval is on the other side, at the 95 % level of all comparisons together |
-| undecided | more repetitions would decide |
+| undecided | more repetitions would decide; a row of one repetition decides nothing where others have more |
 | no number | the run has not measured what the sentence is about |
 
 A published number agrees where three joint standard errors cover the difference, by Student's t

@@ -147,6 +147,14 @@ def test_a_difference_that_is_nil_is_equal(relation, printed, equal, samples, an
     assert ("nil to within 0.5." in found.figures) == (answer == EQUAL)
 
 
+def test_rows_of_one_repetition_decide_nothing_where_others_are_repeated():
+    samples = SAMPLES.copy()
+    samples[1, 1:] = np.nan
+    found = judged(check("below", "low", than=("high",)), run=replace(RUN, samples=samples))
+    assert found.answer == AGREES
+    assert "Not counted: 1 of one repetition, which has no interval." in found.figures
+
+
 def test_an_undecided_claim_tells_how_many_repetitions_would_decide_it():
     """A difference of 0.1 with a spread of 1: 1.96² · 1 / 0.1² of them, more near a margin."""
     base = np.tile((-1.0, 1.0), 8) * np.sqrt(15 / 16)

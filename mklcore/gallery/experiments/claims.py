@@ -104,13 +104,19 @@ class Claim:
         return f"{self.text} ({self.place})"
 
     def judge(self, found: PaperComparison) -> ClaimVerdict:
-        """Judge the claim by a run."""
+        """Judge the claim by a run.
+
+        A comparison of one repetition has no interval. It decides nothing where others have one.
+        """
         compared: list[Estimate] = []
         for check in self.checks:
             compared += RELATIONS[check.relation](check, found)
         compared = [estimate for estimate in compared if np.isfinite(estimate.center)]
         if not compared:
             return ClaimVerdict(self, ABSENT, "This run has no number for it.")
+        repeated = [estimate for estimate in compared if np.isfinite(estimate.error)]
+        once = len(compared) - len(repeated) if repeated else 0
+        compared = repeated or compared
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
         count = {answer: answers.count(answer) for answer in ANSWERS}
         if self.mostly:
@@ -121,6 +127,8 @@ class Claim:
         figures = _figures(compared, answers, answer)
         if self.mostly:
             figures += ' The paper says "mostly": more than half decide.'
+        if once:
+            figures += f" Not counted: {once} of one repetition, which has no interval."
         if answer == DISAGREES and self.why:
             figures += f" Why: {self.why}"
         return ClaimVerdict(self, answer, figures)
