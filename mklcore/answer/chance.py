@@ -32,6 +32,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from mklcore.answer.candidates import DividedRows, Request, kernel_along, landmarks, targets
+from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows
@@ -41,10 +42,6 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.normalisation import standardised
 from mklcore.paths.scoring import Predictions, Scoring
 
-# the relations to the target that a test can find
-BETTER = "better"
-RELATED = "related"
-NONE = "none"
 LEVEL = 0.05
 PERMUTATIONS = 999  # of rows that chose nothing
 REFITS = 199  # permutations for which machines are fitted again

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mklcore.answer.chance import NONE, RELATED
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.verdict import (
     FEW_ROWS,
+    NONE,
+    RELATED,
     ComparedReference,
     judged_by,
     rounded,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from mklcore._lazy import cached_property
 from mklcore.answer.candidates import (
@@ -19,7 +20,7 @@ from mklcore.answer.candidates import (
     standard_error,
     targets,
 )
-from mklcore.answer.chance import LEVEL, p_value_of_refits
+from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
 from mklcore.answer.effects import (
     MOST,
     columns_that_matter,
@@ -33,8 +34,8 @@ from mklcore.answer.effects import (
 from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.references import WORDS, Reference, plain_references, with_words
 from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
-from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, Verdict, verdict_on
-from mklcore.arrays import Array, one_blas_thread
+from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
+from mklcore.arrays import Array, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import DataError, suppress_convergence_warnings
@@ -47,7 +48,16 @@ from mklcore.figures.one_file import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
-from mklcore.paths.scoring import Predictions, Scoring, label_of, predictions, scorer_of
+from mklcore.paths.scoring import (
+    Predictions,
+    Scoring,
+    balanced,
+    compare_scores,
+    label_of,
+    predictions,
+    rarest,
+    scorer_of,
+)
 
 HELD_OUT = 0.25  # share of the rows on which plain models are chosen
 ALONG = 40  # rows of the shares along a path
@@ -568,3 +578,63 @@ def _kind_of(rows: Dataset) -> str:
     """What a target has that is not of two classes."""
     known = {"regression": "numbers", "novelty": "none"}
     return known.get(rows.task, f"{len(rows.class_names)} classes")
+
+
+def verdict_on(
+    learnt: Dataset,
+    rows: Dataset,
+    said: Predictions,
+    scoring: Scoring,
+    seed: int,
+    *,
+    references: Mapping[str, Predictions] | None = None,
+    p_value: float | None = None,
+) -> Verdict:
+    """The verdict on predictions ``said`` of ``rows`` by a model of the rows ``learnt``, without
+    what is said of columns.
+
+    ``references`` : what other models say; ``p_value`` of no relation, None for that of a
+    permutation test.
+    """
+    guess: Any = DummyRegressor() if learnt.task == "regression" else DummyClassifier()
+    guess.fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+    guessing = predictions(guess, np.zeros((rows.n_samples, 1)))
+    others = references or {}
+    compared = [said, guessing, *others.values()]
+    ours, guessed, *scores = compare_scores(compared, rows.y, scoring, seed)
+    found = judge(
+        rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups, p_value=p_value
+    )
+    balanced_scores = None
+    if rarest(learnt) is not None:
+        balanced_scores = (balanced(rows.y, said.answers), balanced(rows.y, guessing.answers))
+    beside = [
+        ComparedReference(name, score.score, score.gap, score.gap_error, score.floor)
+        for name, score in zip(others, scores, strict=True)
+    ]
+    return Verdict(
+        learnt.target_name,
+        learnt.task,
+        label_of(scoring),
+        ours.score,
+        ours.error,
+        guessed.score,
+        found.relation,
+        rows.n_samples,
+        True,
+        typical_error=typical_error(said.answers, rows),
+        guess_error=typical_error(guessing.answers, rows),
+        references=tuple(beside),
+        p_value=found.p_value,
+        measure=found.measure,
+        association=found.association,
+        balanced=balanced_scores,
+        log_of=learnt.log_of,
+    )
+
+
+def typical_error(answers: Labels, rows: Dataset) -> float:
+    """The root mean squared error of numbers, the share of wrong classes."""
+    if rows.task == "regression":
+        return float(np.sqrt(np.mean((answers - rows.y) ** 2)))
+    return float(np.mean(answers != rows.y))

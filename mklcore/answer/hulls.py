@@ -8,14 +8,15 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from mklcore.answer.chance import LEVEL, NONE
+from mklcore.answer.chance import LEVEL
 from mklcore.answer.effects import (
     correlated_sets,
     effects,
     growth_of_columns,
     p_value_of_growth,
 )
-from mklcore.answer.verdict import Verdict, verdict_on
+from mklcore.answer.exploration import verdict_on
+from mklcore.answer.verdict import NONE, Verdict
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError

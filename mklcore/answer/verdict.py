@@ -7,28 +7,17 @@ Scores are taken on the same rows, which chose nothing where rows are held out; 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
-
-from mklcore.answer.chance import BETTER, NONE, RELATED, judge
-from mklcore.arrays import Labels
-from mklcore.data.dataset import Dataset
 from mklcore.figures.style import joined
-from mklcore.paths.scoring import (
-    PairedScore,
-    Predictions,
-    Scoring,
-    balanced,
-    compare_scores,
-    label_of,
-    predictions,
-    rarest,
-)
+from mklcore.paths.scoring import PairedScore
 
+# what the permutation test of `chance` can find
+BETTER = "better"
+RELATED = "related"
+NONE = "none"
 SURE = 1.645  # standard errors: one-sided, five per cent
 # columns that the sentence names, and where the third is level with the second
 NAMED = 2
@@ -324,66 +313,6 @@ class Verdict:
             if few
             else f"Not clearly different from {PLAIN[one.name]}"
         )
-
-
-def verdict_on(
-    learnt: Dataset,
-    rows: Dataset,
-    said: Predictions,
-    scoring: Scoring,
-    seed: int,
-    *,
-    references: Mapping[str, Predictions] | None = None,
-    p_value: float | None = None,
-) -> Verdict:
-    """The verdict on predictions ``said`` of ``rows`` by a model of the rows ``learnt``, without
-    what is said of columns.
-
-    ``references`` : what other models say; ``p_value`` of no relation, None for that of a
-    permutation test.
-    """
-    guess: Any = DummyRegressor() if learnt.task == "regression" else DummyClassifier()
-    guess.fit(np.zeros((learnt.n_samples, 1)), learnt.y)
-    guessing = predictions(guess, np.zeros((rows.n_samples, 1)))
-    others = references or {}
-    compared = [said, guessing, *others.values()]
-    ours, guessed, *scores = compare_scores(compared, rows.y, scoring, seed)
-    found = judge(
-        rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups, p_value=p_value
-    )
-    balanced_scores = None
-    if rarest(learnt) is not None:
-        balanced_scores = (balanced(rows.y, said.answers), balanced(rows.y, guessing.answers))
-    beside = [
-        ComparedReference(name, score.score, score.gap, score.gap_error, score.floor)
-        for name, score in zip(others, scores, strict=True)
-    ]
-    return Verdict(
-        learnt.target_name,
-        learnt.task,
-        label_of(scoring),
-        ours.score,
-        ours.error,
-        guessed.score,
-        found.relation,
-        rows.n_samples,
-        True,
-        typical_error=typical_error(said.answers, rows),
-        guess_error=typical_error(guessing.answers, rows),
-        references=tuple(beside),
-        p_value=found.p_value,
-        measure=found.measure,
-        association=found.association,
-        balanced=balanced_scores,
-        log_of=learnt.log_of,
-    )
-
-
-def typical_error(answers: Labels, rows: Dataset) -> float:
-    """The root mean squared error of numbers, the share of wrong classes."""
-    if rows.task == "regression":
-        return float(np.sqrt(np.mean((answers - rows.y) ** 2)))
-    return float(np.mean(answers != rows.y))
 
 
 def judged_by(rows: int, held_out: bool) -> str:

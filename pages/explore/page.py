@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.answer.chance import NONE
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.figures import captions, style

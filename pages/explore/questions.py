@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.chance import BETTER
 from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered, made_of
-from mklcore.answer.verdict import FEW_ROWS, TREES, rounded, surely_better
+from mklcore.answer.verdict import BETTER, FEW_ROWS, TREES, rounded, surely_better
 from mklcore.data.columns import LEFT_OUT
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Note, Repair

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.chance import NONE
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
+from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError
