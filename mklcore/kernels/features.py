@@ -655,12 +655,12 @@ def column_features(
     raw = _plain_map(training.against(rows[:0]), without_roots, sizes)
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
-    diagonals = _sum_by_kernel(values**2, raw.ends).T
-    sums = _sum_by_kernel(values * means, raw.ends).T * len(rows)
+    diagonals = sum_by_kernel(values**2, raw.ends).T
+    sums = sum_by_kernel(values * means, raw.ends).T * len(rows)
     return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
 
 
-def _sum_by_kernel(values: Array, ends: Indices) -> Array:
+def sum_by_kernel(values: Array, ends: Indices) -> Array:
     """Sums (..., M) of the values (..., D) of features over those of each kernel."""
     if len(ends) == values.shape[-1] + 1:  # one feature per kernel
         return values

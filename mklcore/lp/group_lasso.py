@@ -25,7 +25,7 @@ import scipy
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.features import scatter_of
+from mklcore.kernels.features import scatter_of, sum_by_kernel
 from mklcore.problem.problem import Problem, WarmStart
 
 FEW = 32  # groups of the first working set
@@ -132,7 +132,7 @@ def solve_columns(S: Array, c: Array, ends: Indices, C: float, w: Array, tol: fl
     Solved once no slope is farther from its place than ``tol`` times the sum of the norms.
     """
     w = w.copy()
-    curvatures = np.add.reduceat(np.diag(S), ends[:-1])
+    curvatures = np.array(sum_by_kernel(np.diag(S), ends))
     for _ in range(ROUNDS):
         sweep(S, c - S @ w, ends, curvatures, C, w, norms_of(w, ends), SWEEPS)
         w = newton(S, c, ends, C, w)
@@ -143,7 +143,7 @@ def solve_columns(S: Array, c: Array, ends: Indices, C: float, w: Array, tol: fl
 
 def norms_of(w: Array, ends: Indices) -> Array:
     """The norm (M,) of every group of w (D,)."""
-    found: Array = np.sqrt(np.add.reduceat(w * w, ends[:-1]))
+    found: Array = np.sqrt(sum_by_kernel(w * w, ends))
     return found
 
 
@@ -173,16 +173,13 @@ def newton(S: Array, c: Array, ends: Indices, C: float, w: Array) -> Array:
     """w (D,) after Newton steps on the groups that have weight, as long as they descend."""
     here = objective_at(S, c, ends, C, w)
     for _ in range(NEWTON):
-        best = min(
-            newton_points(S, c, ends, C, w),
-            key=lambda there: objective_at(S, c, ends, C, there),
-            default=w,
-        )
-        value = objective_at(S, c, ends, C, best)
-        if not value < here:
+        points = newton_points(S, c, ends, C, w)
+        values = [objective_at(S, c, ends, C, there) for there in points]
+        if not min(values, default=here) < here:
             break
-        w = best
-        here = value
+        best = int(np.argmin(values))
+        w = points[best]
+        here = values[best]
     return w
 
 
@@ -218,7 +215,7 @@ def newton_points(S: Array, c: Array, ends: Indices, C: float, w: Array) -> list
     back = forward < 0.0
     to_zero[back] = -norms[back] / forward[back]
     points = []
-    for share in (*SHARES, min(1.0, to_zero.min())):
+    for share in sorted({*SHARES, min(1.0, float(to_zero.min()))}):
         there = w + share * step
         there[np.repeat(to_zero <= share, sizes)] = 0.0
         points.append(there)
