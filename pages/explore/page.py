@@ -171,7 +171,9 @@ def show(found: Exploration, params: Params) -> None:
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
             noun = "kernel" if found.ranks_kernels else "column"
-            st.caption(legend(count, len(found.columns), isinstance(chance, Pending), noun))
+            said = legend(count, len(found.columns), isinstance(chance, Pending), noun)
+            scale = " The numbers are logarithms: 0.1 is about a tenth."
+            st.caption(said + scale * bool(found.learnt_from.log_of))
             questions.left_out(params)
         with right:
             questions.compared(beside, isinstance(later, Pending))

@@ -44,6 +44,7 @@ def test_the_logarithm_is_taken_and_given_up_by_a_click():
     first = found.columns[0]
     assert f"{first.name} moves the prediction by {100 * np.expm1(first.effect):.0f}" in said
     assert "The logarithm of 'price' is predicted" in said
+    assert "The numbers are logarithms: 0.1 is about a tenth." in said
     press(app, "logarithm_0")
     assert not memory(app).params.log
     assert answer_of(app).learnt_from.log_of == ""
