@@ -7,7 +7,8 @@ ranks, CPU seconds.
 DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where
 there are classes; `ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian
 kernel of all columns, by values and ranks, with width and ridge by folds, `EBM` an explainable
-boosting machine with its defaults, `LightGBM`, `CatBoost` and `xRFM`, a recursive feature machine,
+boosting machine with its defaults but at most 2,000 rounds, for tables of many columns or classes
+hardly end otherwise, `LightGBM`, `CatBoost` and `xRFM`, a recursive feature machine,
 stop early on a tenth of the rows, the others are scikit-learn's with their parameters by folds on
 at most ``CHOSEN_ON`` rows. EBM, LightGBM, CatBoost and xRFM are measured where interpret-core,
 lightgbm, catboost and xrfm are installed. The score is accuracy, or R2 for numbers. ``--most-rows``
@@ -69,6 +70,7 @@ MODELS = (
 TREES = 2000
 PATIENCE = 50
 STOPPED_ON = 0.1
+ROUNDS = 2000  # of EBM at most; its default is 50,000
 
 
 def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]:
@@ -130,7 +132,7 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
         kind = ExplainableBoostingClassifier if classes else ExplainableBoostingRegressor
-        return kind(n_jobs=1, random_state=0).fit(train.X, train.y), {}
+        return kind(max_rounds=ROUNDS, n_jobs=1, random_state=0).fit(train.X, train.y), {}
     if name in ("LightGBM", "CatBoost"):
         return stopped_early(name, train), {}
     if name == "xRFM":

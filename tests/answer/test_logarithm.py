@@ -65,7 +65,7 @@ def test_the_logarithm_is_offered_where_folds_prefer_it_and_only_there(found):
     plain = mkl.explore(frame, "price")
     assert offers(plain) == [{"log_target": True}]
     (text,) = [str(note) for note in plain.notes if "logarithm" in note]
-    assert text.startswith("Folds predict price better by its logarithm: R² 0.9")
+    assert text.startswith("Errors of price grow with it, so its logarithm may serve better: folds")
     assert offers(found) == []
     # skewed like the prices, but a straight line of a column that is
     line = pd.DataFrame({"lot": frame.price, "floor": frame.floor})
@@ -76,6 +76,27 @@ def test_the_logarithm_is_offered_where_folds_prefer_it_and_only_there(found):
     assert offers(mkl.explore(even, "price")) == []
     some = frame.assign(price=frame.price.where(frame.index > 0, 0.0))
     assert offers(mkl.explore(some, "price")) == []
+
+
+def test_the_logarithm_is_offered_where_squared_errors_of_the_target_hardly_tell():
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(400, 4)) / 2
+    logs = 5 + features @ [1, 0.5, 0, 0]
+    noise = rng.normal(size=400)
+    tables = {
+        "in proportion": np.exp(logs + 0.4 * noise),
+        "no relation": np.exp(noise),
+        "in steps of one size": np.maximum(logs**4 / 100 + noise, 0.1),
+    }
+    found = {}
+    for name, price in tables.items():
+        frame = pd.DataFrame(features, columns=list("abcd")).assign(price=price)
+        found[name] = offers(mkl.explore(frame, "price", test_size=0.0))
+    assert found == {
+        "in proportion": [{"log_target": True}],
+        "no relation": [],
+        "in steps of one size": [],
+    }
 
 
 def test_effects_and_errors_are_said_in_per_cent(found):

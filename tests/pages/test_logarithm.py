@@ -31,7 +31,7 @@ PREDICT = "pages/predict/page.py"
 
 def test_the_logarithm_is_taken_and_given_up_by_a_click():
     app = go(upload(open_app("pages/data/page.py"), csv(flats())), EXPLORE)
-    assert "Folds predict price better by its logarithm" in plain_words(app)
+    assert "Errors of price grow with it" in plain_words(app)
     assert "read_table" not in plain_words(app)
     press(app, "logarithm_0")
     assert memory(app).params.log
