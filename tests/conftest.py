@@ -32,7 +32,7 @@ MOST_WORKERS = 8
 # A browser, its server and their first pages cost as much as fifty tests: all files of a line go to
 # the same worker, and share them.
 WINDOWS = (
-    ("browser/test_walk.py", "browser/test_hulls.py", "browser/test_walk_numbers.py"),
+    ("browser/test_walk.py", "browser/test_hulls.py"),
     (
         "browser/test_home.py",
         "browser/test_browser.py",

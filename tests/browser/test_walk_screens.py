@@ -1,5 +1,6 @@
 """Keys alone, a lesson; every page in every size and both themes."""
 
+from itertools import cycle
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -8,18 +9,12 @@ from pages.shared.session.state import PAGES
 from tests.browser.known import KERNELS, path_of
 from tests.browser.steps import Visitor, assert_at, assert_reads, pull
 from tests.browser.walker import assert_named, assert_sound, assert_theme, resize
-from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.every import every
 
 # what fits 1280 pixels fits more
 WIDE = (1280, 720)
 NARROW = (390, 844)
-FILES = [entry.address for entry in PAGES]
-# By the button of that name, or by a link.
-MORE = (
-    (FILES.index("explore"), "Path"),
-    (FILES.index("explore"), "Inside"),
-    (FILES.index("lessons"), "lesson=copies&lesson_step=why"),
-)
+THEMES = ("light", "dark")
 
 
 # Keys, lessons
@@ -114,29 +109,15 @@ def window(server, chromium, guests):
     visitor.close()
 
 
-@every(
-    "place, more", [*((place, "") for place in range(len(PAGES))), *(MORE if EVERY_CASE else ())]
-)
-def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server, window, place, more):
-    """By the menu, as a person goes, and further where a page has more than one look."""
+@every("page, size, theme", zip(PAGES, cycle((WIDE, NARROW, NARROW, WIDE)), cycle(THEMES)))
+def test_every_page_fits_its_screen_and_is_seen_in_its_theme(server, window, page, size, theme):
+    """By the menu, as a person goes. Over the pages every size is met in both themes."""
     resize(window, *WIDE)  # a narrow window has no menu to go on by
-    if "=" in more:
-        window.open(f"{PAGES[place].address}?data=iris&{KERNELS}&{more}")
-    else:
-        window.go(PAGES[place].title)
-        window.page.locator("h1", has_text=PAGES[place].question).wait_for()
-        window.settle()
-    if more in ("Path", "Inside"):
-        window.page.get_by_text(more, exact=True).first.click()
-        window.page.wait_for_url(f"**look={more.lower()}*")
-        window.settle()
-    for turn, size in enumerate((WIDE, NARROW)):
-        # over the pages every size is met in both
-        theme = ("light", "dark")[(place + turn) % 2]
-        if not EVERY_CASE and turn != place // 2 % 2:
-            continue  # the suite sees each page in one size and one theme
-        window.page.emulate_media(color_scheme=theme)
-        resize(window, *size)
-        assert_theme(window, theme)
-        assert_named(window)
+    window.go(page.title)
+    window.page.locator("h1", has_text=page.question).wait_for()
+    window.settle()
+    window.page.emulate_media(color_scheme=theme)
+    resize(window, *size)
+    assert_theme(window, theme)
+    assert_named(window)
     assert_sound(window, server)
