@@ -7,7 +7,7 @@ from tests.browser.steps import upload
 from tests.browser.walker import assert_sound
 from tests.helpers.hostile_names import FILE, NAMES, table
 
-TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], [src*=evil]"
+TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], a[href*=evil], [src*=evil]"
 
 
 def test_no_page_runs_a_name(server, visit):

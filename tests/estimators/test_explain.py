@@ -51,6 +51,7 @@ def test_contributions_sum_to_what_the_model_says(fitted):
     assert parts.shape == (len(KERNELS), *whole.shape)
     assert parts.sum(axis=0) + model.intercept_ == pytest.approx(whole, abs=1e-9)
     assert model.contributions(X[:7], [3, 0]) == pytest.approx(parts[[3, 0]], abs=1e-12)
+    assert model.contributions(X[:7], []).shape == (0, *whole.shape)
 
 
 def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):

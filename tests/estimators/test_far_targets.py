@@ -2,7 +2,6 @@
 stays what it was.
 """
 
-import pickle
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.answer.references import plain_references
-from mklcore.errors import ProofError
 from mklcore.hkl.baselines import hull_references
 from mklcore.hkl.design import Design
 from mklcore.hkl.search import hkl_certificate
@@ -163,13 +161,3 @@ def test_what_a_model_is_compared_with_is_the_same_far_from_zero(offset):
         hull_references(design, at + Y, NEW[:, :2], at + np.sin(NEW[:, 0])) for at in (0.0, 1e9)
     )
     assert [one.score for one in far] == pytest.approx([one.score for one in near], abs=1e-3)
-
-
-def test_a_withheld_answer_says_what_to_do_and_what_to_report():
-    words = "Invariant 'objective' is violated: x tells 1, its own coefficients give 2."
-    said = str(pickle.loads(pickle.dumps(ProofError(words))))
-    assert said.startswith("This answer is withheld")
-    assert all(
-        said.count(part) == 1
-        for part in ("standardise the target", "please report the method", words)
-    )

@@ -145,6 +145,7 @@ def test_refit_is_least_squares_on_the_hull(table):
     features = model.design_.columns_of(model._nodes)
     hat = features @ np.linalg.lstsq(features, y, rcond=None)[0]
     assert model.predict(X) == pytest.approx(hat, abs=1e-8)
+    assert model.contributions(X).sum(axis=0) + model.refit_intercept_ == pytest.approx(hat)
     plain = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y)
     assert plain.hull_ == model.hull_
     assert model.score(X, y) > plain.score(X, y)

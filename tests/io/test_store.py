@@ -27,6 +27,7 @@ from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.models import load_model, save_model
 from mklcore.paths.files import read_paths
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.models import reloaded
 from tests.kernels.test_functions import EVERY_KERNEL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,13 +52,6 @@ def fitted(estimator, rows, y=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return estimator.fit(rows, y)
-
-
-def through_file(estimator):
-    file = io.BytesIO()
-    save_model(file, estimator)
-    file.seek(0)
-    return load_model(file)
 
 
 def same(first, second, rows):
@@ -131,7 +125,7 @@ KEPT = [
 @every("model, rows, y, new", KEPT)
 def test_every_kind_of_kernels_penalties_and_targets_comes_back(model, rows, y, new):
     fitted(model, rows, y)
-    again = through_file(model)
+    again = reloaded(model)
     assert repr(again) == repr(model)
     same(model, again, new)
 

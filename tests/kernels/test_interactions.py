@@ -3,7 +3,6 @@ and which sets are found.
 """
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -59,21 +58,6 @@ def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
     settled = mkl.KernelDictionary(tuple(replace(spec, measures=()) for spec in stack.specs))
     twice = settled.grams(np.vstack([X, X]), None)
     assert twice.values[:, :40, :40] == pytest.approx(stack.values, abs=1e-12)
-
-
-def test_sums_of_kernels_reproduce_a_brute_force_anova():
-    """Interpolating with all interactions on a grid gives the ANOVA terms of the table of values."""
-    shape = (4, 3, 2)
-    f = np.random.default_rng(0).standard_normal((4, 3, 2))
-    sets = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
-    kernels = plain(*(Interaction(*(mkl.Delta(features=(j,)) for j in one)) for one in sets))
-    stack = kernels.grams(np.array(list(np.ndindex(shape)), dtype=float), normalise=None)
-    dual = np.linalg.solve(stack.values.sum(axis=0) + 1.0, f.ravel())
-    terms = {(): np.full(shape, f.mean())}
-    for one, gram in zip(sets, stack.values, strict=True):
-        own = f.mean(axis=tuple({0, 1, 2} - set(one)), keepdims=True) + np.zeros(shape)
-        terms[one] = own - sum(terms[less] for less in terms if set(less) < set(one))
-        assert (gram @ dual).reshape(shape) == pytest.approx(terms[one], abs=1e-9)
 
 
 def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):

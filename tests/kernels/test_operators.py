@@ -121,6 +121,13 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     solved = np.linalg.solve(whole + 0.5 * np.eye(N), both)
     alike(total.solve(both, 0.5), solved, 1e3 * near)
     alike(total.solve(a, 0.5), solved[:, 0], 1e3 * near)
+    cached = kernels if name == "cached" else CachedOperator(kernels)
+    shift = np.linspace(0.1, 2.0, N)
+    alone = np.eye(len(K))[2]  # a kernel of one feature: there are more rows than features
+    for theta, chosen in product((weights, alone), (few, np.arange(N)[::2], np.arange(N))):
+        system = np.tensordot(theta, K, 1)[np.ix_(chosen, chosen)] + np.diag(shift[chosen])
+        found = cached.solve_block(theta, chosen, shift[chosen], both[chosen])
+        alike(found, np.linalg.solve(system, both[chosen]), 1e3 * near)
 
     alike(kernels.diagonals(), np.einsum("mii->mi", K), near)
     for rows in (np.array([5, 2]), np.array([5])):

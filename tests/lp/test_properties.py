@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mklcore.lp.newton import Newton
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
 from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, certificate
+from mklcore.problem.problem import certificate
 from mklcore.problem.solution import MachineTask
 from tests.helpers.proofs import assert_proved
 
@@ -121,30 +120,6 @@ def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
     after, before = (solved(drawn, loss, C, theta + s * direction).objective for s in (h, -h))
     scale = max(abs(slope), 1e-3 * abs(after))
     assert (after - before) / (2 * h) == pytest.approx(slope, abs=2e-3 * scale)
-
-
-@seldom
-@given(seed=seeds, loss=st.sampled_from(SMOOTH), C=st.floats(-1.0, 1.0).map(lambda e: 10.0**e))
-def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(
-    seed, loss, C
-):
-    drawn = draw(seed, loss)
-    rng = np.random.default_rng(seed + 1)
-    theta = rng.random(4) + 0.3
-    h = 1e-4
-    method = Newton(
-        Problem(drawn.y, C, make_loss(loss), drawn.intercept, drawn.K, LpNorm(2.0)), tol=1e-12
-    )
-    point = method.solve(theta, None, 1e-13)
-    H = method._hessian(point)
-
-    def forms(weights):
-        return method.solve(weights, point.dual, 1e-13).state.Q
-
-    columns = [-0.5 * (forms(theta + h * e) - forms(theta - h * e)) / (2 * h) for e in np.eye(4)]
-    assert np.array(columns) == pytest.approx(H, abs=1e-3 * np.abs(H).max())
-    smallest = np.linalg.eigvalsh(np.diag(point.state.Q / theta) - H).min()
-    assert smallest >= -1e-6 * np.max(point.state.Q / theta)
 
 
 @seldom

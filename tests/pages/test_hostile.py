@@ -3,7 +3,6 @@ left to crash a page.
 """
 
 import io
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -147,16 +146,6 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale):
     quiet(found.set_value(2 * found.min).run())
 
 
-@every("kind, labels", product((mkl.LpMKLClassifier, mkl.GreedyMKLClassifier), (2, 3)))
-def test_a_model_without_a_kernel_in_use_adds_nothing(kind, labels):
-    X = np.random.default_rng(0).standard_normal((30, 2))
-    model = kind(kernels=mkl.KernelDictionary((mkl.RBF(1.0), mkl.Linear()))).fit(
-        X, np.arange(30) % labels
-    )
-    everything = model.contributions(X[:4])
-    assert model.contributions(X[:4], []).shape == (0, *everything.shape[1:])
-
-
 def test_predict_draws_a_model_that_uses_no_kernel():
     app = open_app(
         data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace"
@@ -185,18 +174,3 @@ def test_columns_beyond_what_a_browser_counts_have_their_slider(rng):
     app = go(app, "pages/predict/page.py")
     wait_until(lambda: "####" in words(app), app)
     assert [slider.min for slider in app.slider if slider.label == "a"] == [1e17]
-
-
-@every("labels, refit", [(2, False), (3, True)])
-def test_a_hull_is_taken_apart_into_its_nodes(labels, refit):
-    X = np.random.default_rng(0).standard_normal((40, 2))
-    model = mkl.HKLClassifier(refit=refit).fit(
-        X, np.digitize(X[:, 0], [0.0] if labels == 2 else [-0.5, 0.5])
-    )
-    parts = model.contributions(X[:5])
-    intercept = model.refit_intercept_ if refit else model.intercept_
-    np.testing.assert_allclose(parts.sum(axis=0) + intercept, model.decision_function(X[:5]))
-    np.testing.assert_allclose(
-        model.contributions(X[:5], [0])[0], model.component(model.hull_[0], X[:5])
-    )
-    assert model.contributions(X[:5], []).shape == (0, *parts.shape[1:])

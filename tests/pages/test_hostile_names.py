@@ -4,7 +4,6 @@ Every page and every export says them as text.
 """
 
 import json
-import re
 import unicodedata
 
 import numpy as np
@@ -14,14 +13,9 @@ import pytest
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from pages.shared.session import state
 from pages.shared.widgets import drawing
 from tests.figures.test_one_file import a_path
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
-from tests.helpers.pages import go as go_to
-from tests.helpers.pages import open_app, quiet, upload, wait_for_hulls, wait_for_path, words
-
-MARKUP = tuple(name for name in NAMES if re.search(r"[<>\[\]$]|:red", name))
 
 
 def test_a_table_of_such_names_is_read_and_a_binary_one_refused():
@@ -63,21 +57,3 @@ def marks(figure):
         for text in (*notes, *texts, *(one for line in ticks for one in line))
         if text is not None
     ]
-
-
-@pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here
-def test_no_page_takes_a_name_for_markup():
-    app = upload(
-        open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv"
-    )
-    waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
-    for page in (entry.address for entry in state.PAGES if entry.address != "home"):
-        app = waits.get(page, quiet)(go_to(app, f"pages/{page}/page.py"))
-        reported = words(app)
-        assert [name for name in MARKUP if name in reported] == [], page
-        for chart in app.get("plotly_chart"):
-            drawn = json.loads(chart.proto.spec)["data"]
-            seen = json.dumps(
-                [{key: value for key, value in trace.items() if key != "name"} for trace in drawn]
-            )
-            assert not re.search(r"<(img|svg onload|iframe|script)", seen), page

@@ -187,15 +187,6 @@ def test_folds_tell_which_points_were_solved_in_all_of_them(table):
     assert list(found.finished) == [True, False]
 
 
-def test_a_path_can_be_chosen_from(table):
-    X, y, _ = table
-    path = mkl.fit_path(
-        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:]
-    )
-    assert path.val_score[mkl.choose(path)] == path.val_score.max()
-    assert mkl.choose(path, "sparsest", slack=1.0) == 0
-
-
 def test_what_cannot_be_chosen_or_crossed_is_refused(table):
     X, y, _ = table
     greedy = mkl.GOMPClassifier(kernels=KERNELS)

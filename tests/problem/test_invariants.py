@@ -102,6 +102,13 @@ def test_a_dual_value_without_a_point_is_refused():
         run(method, tol=1e-3, max_iter=50)
 
 
+def test_balance_is_asked_for_by_the_intercept_that_was_free_and_not_by_its_value():
+    a = np.where(DRAWN.y > 0, 1.0, 0.0)
+    asked = (DRAWN.K, DRAWN.y, np.ones(10), a, 0.0, "hinge", 1.0, LpNorm(np.inf))
+    assert mkl.certificate(*asked)[1] == -np.inf
+    assert np.isfinite(mkl.certificate(*asked, fit_intercept=False)[1])
+
+
 @dataclass
 class Scripted(Method):
     """A method that shows prepared objectives and dual values, one point after the other."""
