@@ -23,13 +23,13 @@ from mklcore.answer.candidates import (
 from mklcore.answer.explore import STAGES, WHOLE, choose, made_of, stages
 from mklcore.answer.one_machine import ONE, member_weights
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.inspection.parts import unblended
 from mklcore.kernels import blends
 from mklcore.paths.scoring import predictions
 from mklcore.verify import verify
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import data_error, parameter_error
 from tests.kernels.test_dictionary import made
 
 
@@ -115,7 +115,7 @@ def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(an
     assert_array_equal(found.model.predict(data), said)
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     assert_array_equal(found.model.predict(frame.iloc[:, ::-1]), said)
-    with pytest.raises(DataError, match="lacks 1 column the model needs: 'bent'"):
+    with data_error("lacks 1 column the model needs: 'bent'"):
         found.model.predict(frame.drop(columns="bent"))
     if data.task == "regression":
         low, high = found.predict_interval(data.X, level=0.8).T
@@ -421,7 +421,7 @@ def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
     assert found.test is None
     assert (found.verdict.held_out, found.verdict.rows) == (False, 50)
     assert "folds of 50 rows, which is optimistic" in str(found.verdict)
-    with pytest.raises(DataError, match="No row was held out"):
+    with data_error("No row was held out"):
         found.test_scores()
 
 
@@ -460,7 +460,7 @@ def test_correlated_columns_are_named_and_permuted_together(rng):
     ],
 )
 def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
-    with pytest.raises(DataError, match=sentence):
+    with data_error(sentence):
         mkl.explore(Dataset(X, y))
 
 
@@ -478,7 +478,7 @@ def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
     ],
 )
 def test_what_cannot_be_fixed_is_refused(fixed, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+    with parameter_error(sentence):
         mkl.explore(made(60), **fixed)
 
 

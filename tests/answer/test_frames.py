@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore import verify
-from mklcore.errors import DataError
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import data_error, parameter_error
 
 
 def houses(n=90, seed=0):
@@ -60,11 +60,9 @@ def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_pa
     assert_allclose(again.predict_interval(new, 0.8), ends, rtol=1e-12)
     assert (str(again), again.columns) == (str(found.verdict), found.columns)
     assert_array_equal(again.path.weights, found.path.weights)
-    with pytest.raises(DataError, match="lacks 1 column the model needs: 'city'"):
+    with data_error("lacks 1 column the model needs: 'city'"):
         again.predict(new.drop(columns="city"))
-    with pytest.raises(
-        mkl.ParameterError, match="no probabilities of classes: use predict or predict_interval"
-    ):
+    with parameter_error("no probabilities of classes: use predict or predict_interval"):
         again.predict_proba(new)
 
 
@@ -88,9 +86,9 @@ def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model_and_its_pr
     mkl.save_model(tmp_path / "answer.mkl", named)
     frame.assign(w=w).to_csv(tmp_path / "table.csv", index=False)
     assert verify.main([str(tmp_path / "answer.mkl"), str(tmp_path / "table.csv"), "price"]) == 0
-    with pytest.raises(DataError, match="'city' holds weights of rows, and row 1 has none"):
+    with data_error("'city' holds weights of rows, and row 1 has none"):
         mkl.explore(frame, "price", sample_weight="city")
-    with pytest.raises(mkl.ParameterError, match="GOMPRegressor takes no sample_weight"):
+    with parameter_error("GOMPRegressor takes no sample_weight"):
         mkl.explore(frame, "price", sample_weight=w, method="gomp")
 
 
@@ -101,7 +99,7 @@ def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model_and_its_pr
     ((mkl.load_sample("iris"), "petal"), "The Dataset predicts 'species'"),
 ])  # fmt: skip
 def test_what_cannot_be_a_table_is_refused_by_name(given, error):
-    with pytest.raises(DataError, match=error):
+    with data_error(error):
         mkl.explore(*given)
 
 
@@ -119,7 +117,7 @@ def test_rows_that_belong_together_are_held_out_together(hold_out):
     )
     for train, held in mkl.paths.folds.parts_of(mkl.LpMKLClassifier(), data, data.y, 5, 0, None):
         assert not set(owners[train]) & set(owners[held])
-    with pytest.raises(DataError, match="belong together have 0 owners that can be held out"):
+    with data_error("belong together have 0 owners that can be held out"):
         data.with_row_groups(np.zeros(150)).split(0.2, hold_out=hold_out)
 
 
@@ -141,9 +139,7 @@ def test_auto_refuses_a_target_of_dates_or_with_gaps_alike_for_frames_and_arrays
     frame = houses()[["price"]]
     y = np.tile([1.0, 2.0, np.nan], 30)
     for rows in (frame, frame.to_numpy()):
-        with pytest.raises(DataError, match="dates or durations: predict a number"):
+        with data_error("dates or durations: predict a number"):
             cls().fit(rows, houses().sold)
-        with pytest.raises(
-            DataError, match=r"The target is missing \(NaN\) in 30 rows, first in row 3"
-        ):
+        with data_error(r"The target is missing \(NaN\) in 30 rows, first in row 3"):
             cls().fit(rows, y)

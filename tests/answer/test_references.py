@@ -5,7 +5,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.answer.references import plain_references
-from mklcore.errors import ParameterError
+from tests.helpers.refusals import parameter_error
 
 
 @pytest.mark.settling
@@ -23,13 +23,11 @@ def test_plain_models_are_chosen_on_validation_rows():
 
 def test_without_a_target_there_are_none():
     table = mkl.load_sample("ring")
-    with pytest.raises(ParameterError, match="nothing to compare with"):
+    with parameter_error("nothing to compare with"):
         plain_references(table, table)
 
 
 def test_a_model_that_is_not_plain_is_refused_by_name():
     train, validation = mkl.load_sample("iris").split(0.4, seed=0)
-    with pytest.raises(
-        ParameterError, match="no plain model 'oak'; use majority, forest, boosting"
-    ):
+    with parameter_error("no plain model 'oak'; use majority, forest, boosting"):
         plain_references(train, validation, names=("oak",))

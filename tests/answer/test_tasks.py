@@ -21,10 +21,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.io import launcher
 from mklcore.problem.losses import Loss
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error, parameter_error
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["age", "bmi", "dose"])
@@ -44,7 +44,7 @@ def test_a_list_of_kernels_is_a_dictionary_and_anything_else_is_refused_by_name(
     model = mkl.LpMKLRegressor(kernels=FEW).fit(X, Y)
     assert model.kernel_names_ == ("RBF 1", "linear")
     for kernels, held in (([mkl.RBF(1.0), 3], "a list of RBF, int"), ([], "a list"), (3, "a int")):
-        with pytest.raises(ParameterError, match=f"a list of kernels such as .* got {held}"):
+        with parameter_error(f"a list of kernels such as .* got {held}"):
             mkl.LpMKLRegressor(kernels=kernels).fit(X, Y)
 
 
@@ -104,9 +104,7 @@ class LogCosh(Loss):
 
 
 def test_a_smooth_loss_without_its_dual_is_refused_and_says_what_to_write():
-    with pytest.raises(
-        ParameterError, match=r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"
-    ):
+    with parameter_error(r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"):
         mkl.LpMKLRegressor(loss=LogCosh()).fit(X, Y)
 
 
@@ -156,10 +154,10 @@ def test_weights_of_four_methods_are_one_picture_and_a_file(tmp_path, monkeypatc
     assert {"compare_weights", "waterfall", "save"} <= set(dir(mkl.figures))
     mkl.figures.save(figure, tmp_path / "weights.html")
     assert "plotly" in (tmp_path / "weights.html").read_text(encoding="utf-8")
-    with pytest.raises(ParameterError, match=r"written as \.html or \.png"):
+    with parameter_error(r"written as \.html or \.png"):
         mkl.figures.save(figure, tmp_path / "weights.txt")
     monkeypatch.setattr("mklcore.figures.saving.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install 'mklcore\[export\]'"):
+    with parameter_error(r"pip install 'mklcore\[export\]'"):
         mkl.figures.save(figure, tmp_path / "weights.png")
 
 
@@ -181,7 +179,7 @@ def test_automkl_is_scored_by_the_log_loss_in_folds():
 
 def test_several_outputs_have_a_model_of_their_own():
     both = np.column_stack([Y, X.bmi])
-    with pytest.raises(mkl.DataError, match="the target has 2 columns: use JointMKLRegressor"):
+    with data_error("the target has 2 columns: use JointMKLRegressor"):
         mkl.LpMKLRegressor().fit(X, both)
     assert mkl.JointMKLRegressor(kernels=FEW).fit(X, both).predict(X).shape == (60, 2)
 
@@ -220,7 +218,7 @@ def test_a_method_that_cannot_weigh_rows_says_so_by_name(kind):
     refused = f"{kind.__name__} takes no sample_weight: every row counts once"
     for given in ((X, Y), (mkl.Dataset(X, Y, sample_weight=np.ones(60)),)):
         more = {"sample_weight": np.ones(60)} if len(given) == 2 else {}
-        with pytest.raises(ParameterError, match=refused):
+        with parameter_error(refused):
             kind().fit(*given, **more)
 
 

@@ -10,6 +10,7 @@ from mklcore.answer.thresholds import ErrorsByThreshold
 from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import data_error, parameter_error
 
 
 def errors(n=60, seed=0, **more):
@@ -100,10 +101,10 @@ def test_an_answer_takes_its_threshold_along_into_its_file():
     assert again.threshold == threshold
     assert_array_equal(again.predict(data.X), said)
     assert found.errors.confusion().sum() == found.test.n_samples
-    with pytest.raises(ParameterError, match="threshold must be a finite number; got nan"):
+    with parameter_error("threshold must be a finite number; got nan"):
         found.with_threshold(np.nan)
     numbers = mkl.explore(mkl.load_sample("diabetes").drawn(60, 0), C=1.0, kernels=found.dictionary)
-    with pytest.raises(DataError, match=r"two classes, and 'progression.*' has numbers"):
+    with data_error(r"two classes, and 'progression.*' has numbers"):
         numbers.errors  # noqa: B018
-    with pytest.raises(ParameterError, match="parts two classes, and this model predicts others"):
+    with parameter_error("parts two classes, and this model predicts others"):
         numbers.with_threshold(0.5)

@@ -5,7 +5,7 @@ import time
 from functools import wraps
 from itertools import count
 from pathlib import Path as File
-from typing import ClassVar, ParamSpec
+from typing import ClassVar
 from urllib.parse import parse_qs, urlparse
 
 import numpy as np
@@ -13,7 +13,6 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 # for a condition; on a loaded machine that still compiles, the first page takes minutes
 WAIT = 300_000
-P = ParamSpec("P")
 TURNS = count()
 PATIENCE = 60.0
 CURSOR = ".st-key-path_chart .path-cursor line"

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 from mklcore.data.columns import ReadOptions
@@ -22,7 +21,7 @@ from mklcore.kernels.stacks import read_stack
 from tests.data.test_excel import CELLS
 from tests.helpers import bombs
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import data_error, refused
 from tests.helpers.workbooks import book
 
 LONG = 2**20
@@ -39,10 +38,7 @@ def peak():
 def test_a_text_in_every_row_is_refused_whatever_its_type(kind):
     raw = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300)
     before = peak()
-    with pytest.raises(
-        DataError,
-        match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit",
-    ):
+    with data_error(r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
         read_table(raw, "y")
     assert peak() < before + 200
 
@@ -52,7 +48,7 @@ def test_texts_of_several_columns_count_together():
     file = io.BytesIO()
     parquet.write_table(pa.table({f"c{k}": column for k in range(3)}), file)
     form = ReadOptions(max_bytes=250_000)
-    with pytest.raises(DataError, match="come to 1 MB"):
+    with data_error("come to 1 MB"):
         parquet_columns(file.getvalue(), form)
     assert parquet_columns(file.getvalue(), ReadOptions(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
 
@@ -66,13 +62,13 @@ def packed(values, **options):
 
 def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages():
     raw = packed(["x" * LONG] * 30)
-    with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
+    with data_error("unpacks to more than 10 times the limit"):
         read_table(raw, "y", max_bytes=2**21)
     incremental = packed(
         ["x" * 1000 + str(i) for i in range(60)],
         column_encoding={"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"},
     )
-    with pytest.raises(DataError, match="'a' is packed as DELTA_BYTE_ARRAY; write it as PLAIN"):
+    with data_error("'a' is packed as DELTA_BYTE_ARRAY; write it as PLAIN"):
         read_table(incremental, "y")
     plain = packed(list(range(60)), data_page_version="2.0")
     assert read_table(plain, "y", uses={"a": "number"}).X[:, 0].tolist() == list(range(60))

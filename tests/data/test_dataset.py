@@ -3,11 +3,10 @@
 import pickle
 
 import numpy as np
-import pytest
 
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error, parameter_error
 
 X = np.arange(24.0).reshape(12, 2)
 LABELS = np.array(["a", "b", "c"] * 4)
@@ -128,7 +127,7 @@ def test_the_fingerprint_is_the_same_in_every_process():
     ],
 )
 def test_refusals(change, words):
-    with pytest.raises(DataError, match=words):
+    with data_error(words):
         Dataset(**{"X": X, "y": LABELS, "task": "multiclass", **change})
 
 
@@ -154,21 +153,17 @@ def test_a_split_by_time_holds_out_the_newest_rows():
     train, _ = late.split(0.2, hold_out="last")
     assert set(train.y) == {"a", "b"}  # a class that only new rows have would not be learnt
     assert np.setdiff1d(np.arange(80.0), train.X).size == 1
-    with pytest.raises(
-        ParameterError, match="hold_out must be one of 'random', 'last', 'first'; got 'newest'"
-    ):
+    with parameter_error("hold_out must be one of 'random', 'last', 'first'; got 'newest'"):
         data.split(0.2, hold_out="newest")
 
 
 def test_split_refuses():
-    with pytest.raises(
-        DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"
-    ):
+    with data_error(r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"):
         Dataset(X, LABELS, task="multiclass").split(10)
-    with pytest.raises(DataError, match="for training, needs at least one row"):
+    with data_error("for training, needs at least one row"):
         three_way_split(table(12, "regression"), 6, 6)
     for size in (0, 12, 0.0, 1.0, -0.5, True, "half"):
-        with pytest.raises(ParameterError, match="expected a share in"):
+        with parameter_error("expected a share in"):
             Dataset(X, LABELS, task="multiclass").split(size)  # type: ignore[arg-type]
 
 
@@ -179,13 +174,13 @@ def test_select_and_drop_take_the_groups_along():
     assert some.groups == (("left", (1,)), ("right", (0,)))
     np.testing.assert_array_equal(some.X, data.X[:, [3, 0]])
     assert data.drop(["p", "q"]).groups == (("right", (0, 1)),)
-    with pytest.raises(DataError, match="no feature 'z'; the first ones are 'p', 'q', 'r', 's'"):
+    with data_error("no feature 'z'; the first ones are 'p', 'q', 'r', 's'"):
         data.select(["z"])
-    with pytest.raises(DataError, match="no feature number 4; expected 0 to 3"):
+    with data_error("no feature number 4; expected 0 to 3"):
         data.drop([4])
-    with pytest.raises(DataError, match="keep at least one"):
+    with data_error("keep at least one"):
         data.drop(range(4))
-    with pytest.raises(DataError, match="Two features are called 'p'"):
+    with data_error("Two features are called 'p'"):
         data.select([0, 0])
 
 

@@ -12,6 +12,7 @@ from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
 from tests.helpers import bombs
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error
 from tests.helpers.workbooks import MAIN, book, sheet, zipped
 
 CELLS = [
@@ -70,7 +71,7 @@ def test_a_sheet_is_chosen_by_name_and_reported():
     )
     assert read_table(raw, sheet="Second", uses={"c": "number"}).feature_names == ("c",)
     assert describe_table(raw, sheet="Second").sheets == ("First", "Second")
-    with pytest.raises(DataError, match="no sheet 'Third'; it has 'First', 'Second'"):
+    with data_error("no sheet 'Third'; it has 'First', 'Second'"):
         read_table(raw, sheet="Third")
     assert workbook_sheets(b"a,b\n1,2\n") == ()
 
@@ -113,7 +114,7 @@ def lying():
     ("more than 2 columns", book(Sheet1=CELLS), {"max_columns": 2}),
 ])  # fmt: skip
 def test_refusals_say_what_to_do(words, raw, limits):
-    with pytest.raises(DataError, match=words):
+    with data_error(words):
         read_table(raw, **limits)
 
 

@@ -18,9 +18,9 @@ from mklcore.data.synthetic import (
     make_spectra,
     make_twonorm,
 )
-from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
 from tests.helpers.project import run_python, text_of
+from tests.helpers.refusals import data_error, parameter_error
 
 README = text_of("sample_data/README.md")
 
@@ -54,7 +54,7 @@ def test_labels_are_words():
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(DataError, match="no sample 'irises'") as caught:
+    with data_error("no sample 'irises'") as caught:
         load_sample("irises")
     assert all(f"'{name}'" in str(caught.value) for name in SAMPLES)
 
@@ -231,5 +231,5 @@ def test_spectra_carry_the_target_in_their_bands():
     ],
 )
 def test_refusals(make, words):
-    with pytest.raises(ParameterError, match=words):
+    with parameter_error(words):
         make()

@@ -16,10 +16,10 @@ from mklcore.data.column_groups import (
     with_second_differences,
 )
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import Polynomial
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error, parameter_error
 
 PLACES = np.arange(850, 1050, 10)
 
@@ -41,7 +41,7 @@ def _spectra(n=12, places=PLACES, name="{:g}", seed=0):
     *((names, None) for names in (("850", "fat"), ("x1", "y2"), ("850 nm", "851 cm"))),
 ])  # fmt: skip
 def test_wavelengths_are_read_from_names(names, expected):
-    with nullcontext() if expected else pytest.raises(DataError, match="no wavelengths"):
+    with nullcontext() if expected else data_error("no wavelengths"):
         assert wavelengths(names) == pytest.approx(expected)
 
 
@@ -71,9 +71,9 @@ def test_second_differences_are_curvature_and_join_their_band():
     assert with_second_differences(straight).X[:, 6:] == pytest.approx(np.zeros((3, 4)), abs=1e-12)
     assert found.groups[0] == ("850–890", (0, 1, 2, 3, 4, 20, 21, 22, 23))
     assert with_bands(found, 4).groups == found.groups
-    with pytest.raises(DataError, match="appended already"):
+    with data_error("appended already"):
         with_second_differences(found)
-    with pytest.raises(DataError, match="at least 3 wavelengths"):
+    with data_error("at least 3 wavelengths"):
         with_second_differences(_spectra(places=PLACES[:2]))
 
 
@@ -81,7 +81,7 @@ def test_bands_share_the_wavelengths_evenly():
     data = with_bands(_spectra(), 3)
     assert [len(columns) for _, columns in data.groups] == [6, 7, 7]
     assert [name for name, _ in data.groups] == ["850–900", "910–970", "980–1040"]
-    with pytest.raises(ParameterError, match="n_bands must be a whole number from 1 to 20"):
+    with parameter_error("n_bands must be a whole number from 1 to 20"):
         with_bands(data, 21)
 
 

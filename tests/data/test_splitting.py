@@ -10,11 +10,11 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
-from mklcore.errors import ParameterError
 from mklcore.estimators.calibration import calibrate, sigmoids
 from mklcore.paths.folds import folds
 from mklcore.paths.scoring import scorings_for
 from tests.helpers.every import every
+from tests.helpers.refusals import parameter_error
 
 MODEL = mkl.LpMKLClassifier()
 
@@ -92,9 +92,7 @@ def test_every_fold_trains_on_every_class(n_splits):
         assert len(train) + len(test) == len(y)
         held[test] += 1
     assert_array_equal(held, np.isin(y, ["a", "b", "c", "d"]))
-    with pytest.raises(
-        ParameterError, match=r"from 2 to the 57 rows whose class has another one; got 58"
-    ):
+    with parameter_error(r"from 2 to the 57 rows whose class has another one; got 58"):
         folds(MODEL, y, 58, 0)
     for train, test in folds(MODEL, classes(3, 3, 3), 7, 0):
         assert (len(train) + len(test), len(test) >= 1) == (9, True)

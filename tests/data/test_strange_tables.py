@@ -8,8 +8,8 @@ from mklcore.answer.effects import effects
 from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, read_table
-from mklcore.errors import ParameterError
 from tests.helpers.every import every
+from tests.helpers.refusals import parameter_error
 
 
 def table(header, *columns):
@@ -121,9 +121,7 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
     rows = read.encoder.read(new).X
     assert rows[:, 0].tolist() == [pytest.approx(np.median(read.X[:, 0]), abs=0.5), 3.0]
     assert kept.encoder.read(new).X[0, 0] == -200
-    with pytest.raises(
-        ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"
-    ):
+    with parameter_error("sentinels is 'drop'; expected one of 'keep', 'missing'"):
         read_table(content, sentinels="drop")
 
 

@@ -12,10 +12,11 @@ import mklcore as mkl
 from mklcore.data.columns import newest_rows
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import SURE, find_leaks, rank_targets, rows_in_order
-from mklcore.errors import DataError, Repair
+from mklcore.errors import Repair
 from tests.helpers import schemas
 from tests.helpers.every import every
 from tests.helpers.pages import open_app, quiet, upload, words
+from tests.helpers.refusals import data_error
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -61,9 +62,7 @@ def test_what_cannot_be_read_as_the_target_is_never_guessed():
     never = {"target": gone, "y": texts, "outcome": days, "label": empty, "id": range(N)}
     for name, cells in never.items():
         assert name not in guessed(a=SIZE, b=OTHER, **{name: cells})
-    with pytest.raises(
-        DataError, match="'class' is named as the target and has one value only, 'b'"
-    ):
+    with data_error("'class' is named as the target and has one value only, 'b'"):
         read_table(table(a=SIZE, b=OTHER, **{"class": constant}))
     assert (
         guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
@@ -97,9 +96,7 @@ def test_a_column_with_a_single_row_of_a_class_is_passed_over_and_refuses_no_tab
 )
 def test_dates_are_no_target_and_the_refusal_says_what_is(days):
     raw = table(a=SIZE, b=OTHER, when=days)
-    with pytest.raises(
-        DataError, match=r"The target 'when' holds dates .*: replace it by a number of days"
-    ) as refused:
+    with data_error(r"The target 'when' holds dates .*: replace it by a number of days") as refused:
         read_table(raw, "when")
     assert "Predict it as classes" in [one.label for one in refused.value.repairs]
     assert read_table(raw, "when", task="classification").task == "multiclass"
@@ -115,10 +112,7 @@ def test_the_guess_fits_the_task_that_was_asked_for(task):
         == {"regression": "size", "binary": "bought", "classification": "class"}[task]
     )
     assert describe_table(raw, task=task).target == data.target_name
-    with pytest.raises(
-        DataError,
-        match=r"No column can be the target of the task 'binary': 'a' .number., 'b' .number",
-    ):
+    with data_error(r"No column can be the target of the task 'binary': 'a' .number., 'b' .number"):
         read_table(table(a=SIZE, b=OTHER), task="binary")
 
 

@@ -11,10 +11,10 @@ import mklcore as mkl
 from mklcore.answer.references import with_words
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
-from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.sequences import MOST_WORDS, Words
 from tests.helpers.models import reloaded
 from tests.helpers.pages import go, open_app, quiet, upload, words
+from tests.helpers.refusals import data_error, parameter_error
 
 GOOD = ["great", "excellent", "love", "perfect"]
 BAD = ["poor", "broken", "refund", "awful"]
@@ -93,7 +93,7 @@ def test_a_text_that_decides_alone_is_one_column_with_its_words(answered):
     words = {one.word: float(one.effect[0]) for one in found.words("review", 8)}
     assert set(words) == {*GOOD, *BAD}
     assert all((effect > 0) == (word in GOOD) for word, effect in words.items())
-    with pytest.raises(ParameterError, match="No kernel of the model reads a text 'x'"):
+    with parameter_error("No kernel of the model reads a text 'x'"):
         found.words("x")
 
 
@@ -121,7 +121,7 @@ def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved
     assert_array_equal(reloaded(found.model).predict(frame), said)
     new = frame.iloc[:2].assign(review=["excellent " * 60, ""])  # longer than any before, and empty
     assert found.model.predict(new)[0] == "yes"
-    with pytest.raises(DataError, match="lacks 1 column the model needs: 'review'"):
+    with data_error("lacks 1 column the model needs: 'review'"):
         found.model.predict(frame.drop(columns="review"))
 
 
@@ -146,12 +146,12 @@ def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():
     rng = np.random.default_rng(2)
     texts = tuple(f"only{k}a only{k}b" for k in range(40))
     data = Dataset(rng.normal(size=(40, 1)), rng.normal(size=40), ("x",), texts=[("note", texts)])
-    with pytest.raises(DataError, match="No word of 'note' is in 2 of the") as refused:
+    with data_error("No word of 'note' is in 2 of the") as refused:
         mkl.explore(data)
     assert refused.value.repairs[0].settings == (("uses", (("note", "left out"),)),)
-    with pytest.raises(DataError, match="holds 3, which is no string"):
+    with data_error("holds 3, which is no string"):
         Dataset(np.ones((1, 1)), [1.0], texts=[("note", (3,))])
-    with pytest.raises(DataError, match="Two sequences or texts have the same name"):
+    with data_error("Two sequences or texts have the same name"):
         Dataset(np.ones((1, 1)), [1.0], texts=[("note", ("a",)), ("note", ("b",))])
 
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.conformal import Conformal
+from tests.helpers.refusals import parameter_error
 
 
 def line(n, seed):
@@ -151,5 +152,5 @@ def test_refusals_say_what_to_do(model, rows, options, ask, error, match):
 
 def test_sets_are_of_classes():
     X, y = line(30, 0)
-    with pytest.raises(ParameterError, match="predict_interval"):
+    with parameter_error("predict_interval"):
         Conformal(Ridge()).fit(X, y).predict_set(X)

@@ -7,10 +7,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
-from mklcore.errors import ParameterError
 from mklcore.estimators.inspection.curves import term_effect
 from mklcore.estimators.inspection.terms import decompose
 from mklcore.figures import bars, term_bars, term_plot
+from tests.helpers.refusals import parameter_error
 
 
 def made(n=200, noise=0.1, seed=0):
@@ -76,7 +76,7 @@ def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
 )
 def test_what_has_no_effect_is_refused(model, columns, message):
     data, fit = model
-    with pytest.raises(ParameterError, match=message):
+    with parameter_error(message):
         term_effect(fit, data, columns)
 
 

@@ -11,11 +11,11 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import mklcore as mkl
-from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
+from mklcore.errors import DataError, KernelError, NotConvergedWarning
 from mklcore.io.catalog import EVERY_TASK
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import parameter_error, refused
 from tests.io.test_notebooks import shown
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
@@ -180,7 +180,7 @@ def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_
     having = [model for model in CLASSES.values() if name in model.get_params()]
     assert having
     for model in having:
-        with pytest.raises(ParameterError, match=f"{name} must be"):
+        with parameter_error(f"{name} must be"):
             clone(model).set_params(**{name: value}).fit(
                 table[0], table[1 if is_classifier(model) else 2]
             )
@@ -213,7 +213,7 @@ def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_
 ])  # fmt: skip
 def test_bad_parameters_are_refused(cls, asked, words, table):
     model = cls(**asked)
-    with pytest.raises(ParameterError, match=words):
+    with parameter_error(words):
         model.fit(table[0], table[1 if is_classifier(model) else 2])
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.estimators.inspection import curves
 from mklcore.estimators.inspection.parts import problem_names, weights_by_class
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
+from tests.helpers.refusals import parameter_error
 from tests.kernels.test_dictionary import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
@@ -83,7 +83,7 @@ def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
 @pytest.mark.parametrize("columns", [(0, 0), (0, 3), (-1, 1)])
 def test_a_surface_over_columns_that_cannot_be_is_refused(columns):
     model = mkl.LpMKLRegressor(kernels=KERNELS).fit(*table("regression"))
-    with pytest.raises(ParameterError, match="two different columns"):
+    with parameter_error("two different columns"):
         curves.decision_surface(model, columns)
 
 
@@ -95,7 +95,7 @@ def test_a_stack_has_parts_but_no_columns():
     assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(
         model.decision_function(blocks)
     )
-    with pytest.raises(ParameterError, match="knows no columns"):
+    with parameter_error("knows no columns"):
         curves.decision_surface(model, (0, 1))
 
 

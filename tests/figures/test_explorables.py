@@ -9,9 +9,9 @@ from html import unescape
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.figures.notebook import Explorable
 from mklcore.figures.players.widget import PathWidget
+from tests.helpers.refusals import parameter_error
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):
     widget.set_state({"index": 2})  # what the browser sends
     assert widget.model is path.estimators[2]
     assert seen == [2]
-    with pytest.raises(ParameterError, match=r"points 0 to 2; got the index 3"):
+    with parameter_error(r"points 0 to 2; got the index 3"):
         widget.index = 3
     assert isinstance(widget, PathWidget)
     assert widget.page == path.explore(index=1).page
@@ -67,7 +67,5 @@ def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):
 
 def test_without_anywidget_the_way_to_it_is_reported(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mklcore.figures.players.widget", None)
-    with pytest.raises(
-        ParameterError, match=r"needs the package anywidget: pip install 'mklcore\[notebook\]'"
-    ):
+    with parameter_error(r"needs the package anywidget: pip install 'mklcore\[notebook\]'"):
         path.explore(widget=True)

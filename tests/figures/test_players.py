@@ -6,11 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import mklcore
-from mklcore.errors import ParameterError
 from mklcore.figures import players
+from tests.helpers.refusals import parameter_error
 
 PACKAGE = Path(mklcore.__file__).parent
 FOLDER = Path(players.__file__).parent
@@ -24,7 +22,7 @@ def test_a_player_is_one_module_with_its_own_texts_last():
         assert found.css.endswith((FOLDER / f"{name}.css").read_text(encoding="utf-8")), name
         named = re.findall(r"^(?:function|class|const|let) (\w+)", found.js, re.M)
         assert len(set(named)) == len(named), name
-    with pytest.raises(ParameterError, match=r"There is no player .film.\. Players: path, bars"):
+    with parameter_error(r"There is no player .film.\. Players: path, bars"):
         players.player("film")
 
 

@@ -13,8 +13,9 @@ import pytest
 
 import mklcore as mkl
 from mklcore.answer.in_browser import OpenedTable
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError
 from mklcore.io import launcher
+from tests.helpers.refusals import data_error, parameter_error
 
 ROWS = 70
 
@@ -76,7 +77,7 @@ def test_an_opened_table_draws_a_hull_and_refuses_in_sentences(answered):
     opened_table, _, found, _ = answered
     assert found["hull"]
     assert "hull" in json.loads(opened_table.hull())["page"]
-    with pytest.raises(DataError, match="column"):
+    with data_error("column"):
         opened_table.row('{"size": "1"}')
     with pytest.raises(DataError):
         OpenedTable().open(b"\x00\x01" * 40)
@@ -124,12 +125,12 @@ def test_an_address_of_pyodide_is_the_only_other_one_that_the_page_may_ask(tmp_p
 
 
 def test_a_place_without_pyodide_is_refused(tmp_path, capsys):
-    with pytest.raises(ParameterError, match=r"holds no pyodide\.js"):
+    with parameter_error(r"holds no pyodide\.js"):
         mkl.figures.static_site(tmp_path, tmp_path)
-    with pytest.raises(ParameterError, match=r"lacks openblas\.whl"):
+    with parameter_error(r"lacks openblas\.whl"):
         mkl.figures.static_site(tmp_path, pyodide(tmp_path / "half", missing="openblas.whl"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(ParameterError, match="cannot be written"):
+    with parameter_error("cannot be written"):
         mkl.figures.static_site(tmp_path / "file")
     with pytest.raises(SystemExit):
         launcher.main(["--pyodide", "there"])

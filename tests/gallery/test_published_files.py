@@ -10,6 +10,7 @@ import mklcore as mkl
 from mklcore.errors import DataError, KernelError
 from mklcore.gallery.experiments import TableLine, proteins, smkl
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 
@@ -29,7 +30,7 @@ def test_a_stand_in_runs_under_its_own_name_and_beside_no_published_number(key, 
     assert set(files) == set(experiment.rows) - {made}
     # the page says which files would do
     assert all(name in experiment.open_points for name in files.values())
-    with pytest.raises(DataError, match="is needed, and it is not in"):
+    with data_error("is needed, and it is not in"):
         experiment.run(1, experiment.rows[:1], data=tmp_path)
 
 
@@ -110,7 +111,7 @@ def test_a_network_from_a_file(tmp_path, monkeypatch):
     assert line[-3:] == pytest.approx([alignment[0, 1], alignment[0, 2], alignment[1, 2]])
     assert len(proteins.recombined(K)) == 11
     np.savez(tmp_path / "metabolic.npz", K=K[:2], edges=np.argwhere(np.triu(network)))
-    with pytest.raises(DataError, match=r"metabolic\.npz holds 2 kernels; expected three"):
+    with data_error(r"metabolic\.npz holds 2 kernels; expected three"):
         on_file(proteins.enzymes, "enzymes of yeast", tmp_path)
 
 

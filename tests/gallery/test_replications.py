@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.baselines import UniformMKLRegressor
 from mklcore.gallery.experiments import (
     Experiment,
@@ -30,6 +29,7 @@ from mklcore.gallery.experiments.lp import INFORMATIVE
 from mklcore.gallery.experiments.records import record, records
 from mklcore.gallery.theory import lp_rademacher_bound
 from tests.helpers.every import EVERY_CASE, every
+from tests.helpers.refusals import data_error, parameter_error
 
 
 def measure(line):
@@ -51,11 +51,9 @@ TINY = Experiment(
 
 def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
     only = replace(TINY, rows=("from a file",), quick=())
-    with pytest.raises(
-        DataError, match=r"needs a folder with one of the files numbers\.csv; name it with --data"
-    ):
+    with data_error(r"needs a folder with one of the files numbers\.csv; name it with --data"):
         only.run(1)
-    with pytest.raises(DataError, match=r"numbers\.csv is needed, and no folder was named"):
+    with data_error(r"numbers\.csv is needed, and no folder was named"):
         only.run(1, ["from a file"])
     (tmp_path / "numbers.csv").write_text("12345")
     assert TINY.rows_on_disk() == ("made", "made too")
@@ -390,9 +388,9 @@ def test_one_row_with_two_repetitions():
     assert found.samples[0, 1] == pytest.approx(experiment.measure(TableLine("0.82", 1, 1)))
     for label, count in INFORMATIVE.items():  # rows are shares of features without information
         assert float(label) == pytest.approx(1 - count / 50, abs=0.005)
-    with pytest.raises(ParameterError, match=r"rows must be among 0, 0\.44"):
+    with parameter_error(r"rows must be among 0, 0\.44"):
         experiment.run(1, ["0.5"])
-    with pytest.raises(ParameterError, match="repetitions must be a whole number"):
+    with parameter_error("repetitions must be a whole number"):
         experiment.run(0)
 
 

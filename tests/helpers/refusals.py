@@ -2,8 +2,23 @@
 
 import pytest
 
-from mklcore.errors import MKLError
+from mklcore.errors import DataError, KernelError, MKLError, ParameterError
 from tests.helpers.every import every
+
+
+def data_error(words):
+    """Expect a refusal of data that says this."""
+    return pytest.raises(DataError, match=words)
+
+
+def parameter_error(words):
+    """Expect a refusal of a parameter that says this."""
+    return pytest.raises(ParameterError, match=words)
+
+
+def kernel_error(words):
+    """Expect a refusal of kernels that says this."""
+    return pytest.raises(KernelError, match=words)
 
 
 def refused(*cases):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from mklcore.errors import NotConvergedWarning, ParameterError, suppress_convergence_warnings
+from mklcore.errors import NotConvergedWarning, suppress_convergence_warnings
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.gallery.theory.hkl import hkl_consistency, norm_slope
 from mklcore.hkl import baselines
@@ -22,7 +22,7 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import certificate
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import parameter_error, refused
 from tests.oracles.hkl import brute_descendant_sums
 
 
@@ -121,7 +121,7 @@ def test_what_the_conditions_cannot_judge_is_refused(table):
         (Design(X, basis), HULL, [0.0, 1.0, np.nan, 1.0], "needs a coefficient other than zero"),
         (Design(X[:, [0, 0, 2]], basis), HULL, BETA, "collinear on these rows"),
     ):
-        with pytest.raises(ParameterError, match=words):
+        with parameter_error(words):
             hkl_consistency(design, hull, beta)
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mklcore.errors import ParameterError
 from mklcore.io import launcher
 from pages.shared.session.parameters import UPLOAD
 from pages.shared.session.state import KEY
 from tests.helpers.pages import open_app, words
+from tests.helpers.refusals import parameter_error
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = "height,weight,sex\n" + "\n".join(
@@ -117,7 +117,7 @@ def test_an_installation_without_the_app_names_the_extra(monkeypatch, capsys):
         in capsys.readouterr().err
     )
     monkeypatch.setattr(launcher, "__file__", "/nowhere/mklcore/io/launcher.py")
-    with pytest.raises(ParameterError, match="holds no app"):
+    with parameter_error("holds no app"):
         launcher.app()
 
 

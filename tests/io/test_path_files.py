@@ -7,15 +7,14 @@ import json
 import zipfile
 
 import numpy as np
-import pytest
 
-from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.kernels import KernelDictionary
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
 from mklcore.paths.path import Path, fit_path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error, parameter_error
 
 
 def made_up(n):
@@ -53,7 +52,7 @@ def test_paths_come_back_as_they_were_without_their_models(paths):
 
 def test_names_of_paths():
     for wrong in ({}, {"format": made_up(2)}):
-        with pytest.raises(ParameterError, match="names other than 'format', at least one"):
+        with parameter_error("names other than 'format', at least one"):
             write_paths(**wrong)
 
 
@@ -101,5 +100,5 @@ def bomb():
     ],
 )
 def test_what_cannot_be_trusted_is_refused(content, match):
-    with pytest.raises(DataError, match=match):
+    with data_error(match):
         read_paths(content)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.io import plugins
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import KERNELS
 from pages.shared.server import starting
 from pages.shared.session import parameters
 from pages.shared.session.parameters import METHODS
+from tests.helpers.refusals import parameter_error
 
 MODULE = """
 from dataclasses import dataclass, replace
@@ -107,7 +107,7 @@ def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_with
         ("broken_lab", "ZeroDivisionError"), ("ending_lab", "SystemExit: 3"), ("no_such_lab", "ModuleNotFoundError"),
     ):  # fmt: skip
         monkeypatch.setenv(plugins.ENVIRONMENT, name)
-        with pytest.raises(ParameterError, match=rf"{name}.*{reason}.*{plugins.ENVIRONMENT}"):
+        with parameter_error(rf"{name}.*{reason}.*{plugins.ENVIRONMENT}"):
             plugins.load()
     with caplog.at_level(logging.ERROR):
         starting.load_plugins()

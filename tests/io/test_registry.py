@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
 from mklcore.problem.penalties import columns_seen, make_terms
 from pages.shared.session import parameters
 from tests.helpers.every import every
 from tests.helpers.project import run_python
+from tests.helpers.refusals import parameter_error
 
 METHODS = pytest.mark.parametrize("method", ESTIMATORS.values(), ids=lambda method: method.key)
 
@@ -121,7 +121,7 @@ def test_every_norm_is_a_choice_and_converges(norm, stack):
 
 
 def test_norms_made_from_the_kernels_ask_for_them(stack):
-    with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
+    with parameter_error("made from the kernels: pass stack"):
         ESTIMATORS["lp"].estimator("binary", norm="elliptic")
     grams, _ = stack
     assert columns_seen(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)

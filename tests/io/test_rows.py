@@ -17,6 +17,7 @@ import mklcore as mkl
 from mklcore.io import rows
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import data_error, parameter_error
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
@@ -127,7 +128,7 @@ LETTERS = mkl.Dataset(np.ones((4, 1)), np.arange(4.0), sequences=(("s", tuple("A
     ],
 )
 def test_a_table_in_memory_that_sums_cannot_learn_from_is_refused(source, target, sentence):
-    with pytest.raises(mkl.DataError, match=sentence):
+    with data_error(sentence):
         mkl.fit_rows(source, target, kernels=KERNELS)
 
 
@@ -216,7 +217,7 @@ def test_a_refusal_of_a_worker_is_the_same_sentence(tmp_path, client):
     TABLE.assign(s3=np.inf).to_parquet(written(TABLE, tmp_path) / "9.parquet")
     with (
         client.as_current(),
-        pytest.raises(mkl.DataError, match=r"9\.parquet' holds missing or infinite values in the"),
+        data_error(r"9\.parquet' holds missing or infinite values in the"),
     ):
         FIT(tmp_path)
 
@@ -237,37 +238,30 @@ def test_what_does_not_fit_is_refused_by_the_name_of_the_file(tmp_path, kind, ch
     made.to_parquet(folder / "9.parquet") if kind == "parquet" else made.to_csv(
         folder / "9.csv", index=False
     )
-    with pytest.raises(mkl.DataError, match=match):
+    with data_error(match):
         FIT(folder, loss=loss)
 
 
 def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
-    with pytest.raises(mkl.DataError, match=r"holds no file that ends in \.parquet or \.csv"):
+    with data_error(r"holds no file that ends in \.parquet or \.csv"):
         FIT(tmp_path)
-    with pytest.raises(mkl.DataError, match=r"a\.txt' is no file that ends in \.parquet or \.csv"):
+    with data_error(r"a\.txt' is no file that ends in \.parquet or \.csv"):
         FIT([tmp_path / "a.txt"])
     (tmp_path / "a.parquet").write_bytes(b"no table")
-    with pytest.raises(mkl.DataError, match=r"a\.parquet' cannot be read as parquet"):
+    with data_error(r"a\.parquet' cannot be read as parquet"):
         FIT(tmp_path)
     (tmp_path / "a.parquet").unlink()
     written(CLASSES.assign(y="low"), tmp_path)
-    with pytest.raises(
-        mkl.DataError, match=r"0\.parquet' and all others hold the class 'low' alone"
-    ):
+    with data_error(r"0\.parquet' and all others hold the class 'low' alone"):
         FIT(tmp_path)
-    with pytest.raises(mkl.DataError, match=r"0\.parquet' has no column 'z'; it has age, sex"):
+    with data_error(r"0\.parquet' has no column 'z'; it has age, sex"):
         FIT(tmp_path, target="z")
-    with pytest.raises(mkl.DataError, match="has no rows, nor have any others"):
+    with data_error("has no rows, nor have any others"):
         FIT(dask.dataframe.from_pandas(TABLE.head(0), npartitions=1))
-    with pytest.raises(
-        mkl.ParameterError, match="loss must be one of squared, logistic, squared_hinge"
-    ):
+    with parameter_error("loss must be one of squared, logistic, squared_hinge"):
         FIT(tmp_path, loss="hinge")
     monkeypatch.setitem(__import__("sys").modules, "dask", None)
-    with pytest.raises(
-        mkl.ParameterError,
-        match=r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'",
-    ):
+    with parameter_error(r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'"):
         FIT(tmp_path)
 
 

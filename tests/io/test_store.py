@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import mklcore as mkl
-from mklcore.errors import DataError, MKLError, ParameterError
+from mklcore.errors import DataError, MKLError
 from mklcore.hkl.bases import BASES
 from mklcore.io import models as store
 from mklcore.io.catalog import ESTIMATORS
@@ -28,6 +28,7 @@ from mklcore.io.models import load_model, save_model
 from mklcore.paths.files import read_paths
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import data_error, parameter_error
 from tests.kernels.test_functions import EVERY_KERNEL
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,7 +281,7 @@ REFUSED = [
 
 @every("file, said", REFUSED)
 def test_hostile_and_damaged_files_are_refused(file, said):
-    with pytest.raises(DataError, match=said):
+    with data_error(said):
         load_model(file)
 
 
@@ -289,9 +290,9 @@ def test_a_file_that_unpacks_beyond_the_limit_is_refused_before_it_is_unpacked(t
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", b"0" * (store.MAX_TEXT + 1))
     assert bomb.stat().st_size < 10**6
-    with pytest.raises(DataError, match="longer than 64 MB"):
+    with data_error("longer than 64 MB"):
         load_model(bomb)
-    with pytest.raises(DataError, match="unpacks to 67 MB, more than the limit of 1 MB"):
+    with data_error("unpacks to 67 MB, more than the limit of 1 MB"):
         load_model(bomb, max_bytes=10**6)
 
 
@@ -334,7 +335,7 @@ def test_descriptions_and_headers_are_measured_before_they_are_read(read, member
     raw = of_pieces(**({"model.json": [described]} if read is load_model else {}) | members)
     tracemalloc.start()
     try:
-        with pytest.raises(DataError, match=said):
+        with data_error(said):
             read(io.BytesIO(raw) if read is load_model else raw)
         assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
     finally:
@@ -398,13 +399,9 @@ def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
 def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "a", mkl.LpMKLClassifier())
-    with pytest.raises(
-        ParameterError, match=r"file first and then the model: save_model\('model.mkl', model\)"
-    ):
+    with parameter_error(r"file first and then the model: save_model\('model.mkl', model\)"):
         save_model(load_model(rewritten()), tmp_path / "a")
     for other in (LogisticRegression(), make_pipeline(mkl.LpMKLClassifier()), "text"):
-        with pytest.raises(
-            ParameterError, match=f"takes a fitted estimator of mklcore.*{type(other).__name__}"
-        ):
+        with parameter_error(f"takes a fitted estimator of mklcore.*{type(other).__name__}"):
             save_model(tmp_path / "a", other)
     assert list(tmp_path.iterdir()) == []

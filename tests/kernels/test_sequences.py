@@ -12,13 +12,12 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
-from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.inspection.words import positional_importance
 from mklcore.kernels.grams import Rows
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
 from tests.helpers.pages import go, open_app, quiet, upload
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import data_error, kernel_error, parameter_error, refused
 
 ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
@@ -121,9 +120,9 @@ def test_a_data_set_carries_sequences(data):
     same = partial(mkl.Dataset, data.X, data.y, ("a", "b"), task="binary")
     assert same(sequences=data.sequences) == data
     assert data not in (same(sequences=((name, letters), ("other", ("A", *other[1:])))), same())
-    with pytest.raises(DataError, match="'other' has 59 strings for 60 rows"):
+    with data_error("'other' has 59 strings for 60 rows"):
         same(sequences=(("other", other[:59]),))
-    with pytest.raises(DataError, match="Row 1 of 'other' is float"):
+    with data_error("Row 1 of 'other' is float"):
         same(sequences=(("other", (1.5, *other[1:])),))
 
 
@@ -169,10 +168,7 @@ def test_a_model_of_both_lives_as_any_other(data):
     path = mkl.fit_path(asked, train, train.y, "C", [0.1, 1.0], test, test.y)
     assert path.val_score[1] == model.score(test)
     assert mkl.cross_validate_path(asked, data, data.y, "C", [1.0], n_splits=3).val_score[0] > 0.8
-    with pytest.raises(
-        DataError,
-        match=r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]",
-    ):
+    with data_error(r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]"):
         model.predict(replace(test, sequences=test.sequences[:1]))
 
 
@@ -186,7 +182,7 @@ def test_motifs_are_planted_where_the_truth_says():
     assert {"spectrum 3 sequence", "weighted degree 8 (shift 5) sequence"} <= set(
         usual.kernel_names_
     )
-    with pytest.raises(ParameterError, match="does not fit into 5 letters"):
+    with parameter_error("does not fit into 5 letters"):
         mkl.make_sequences(10, 5, ["TATAAT"], seed=0)
 
 
@@ -196,11 +192,9 @@ def test_a_data_set_of_sequences_alone():
     model = mkl.LpMKLClassifier().fit(data)
     assert model.predict(data).shape == (30,)
     assert all("spectrum" in name or "degree" in name for name in model.kernel_names_)
-    with pytest.raises(
-        KernelError, match=r"Linear\(\) needs columns, and the data have sequences only"
-    ):
+    with kernel_error(r"Linear\(\) needs columns, and the data have sequences only"):
         mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
-    with pytest.raises(KernelError, match="has no kernels on sequences"):
+    with kernel_error("has no kernels on sequences"):
         mkl.HKLClassifier().fit(data)
 
 
@@ -240,9 +234,7 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
     reading = data.encoder
     new = reading.read(dna().replace(b"label", b"other"))
     assert np.array_equal(new.table, data.table)
-    with pytest.raises(
-        DataError, match="has 34 letters in row 1; the longest of the training table has 30"
-    ):
+    with data_error("has 34 letters in row 1; the longest of the training table has 30"):
         reading.read(dna().replace(b"label\n", b"label\nACGT", 1))
 
 
@@ -259,7 +251,7 @@ def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
     assert figure.data[0].z.shape == (4, 30)
     assert reported.words[0].word in figure.layout.meta["alt"]
     columns = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
-    with pytest.raises(ParameterError, match="No kernel in use sees sequence number 0"):
+    with parameter_error("No kernel in use sees sequence number 0"):
         positional_importance(columns, data)
 
 

@@ -29,7 +29,7 @@ from mklcore.problem.penalties import (
 )
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.proofs import assert_proved
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import parameter_error, refused
 
 N = 20
 RNG = np.random.default_rng(3)
@@ -271,7 +271,7 @@ class Claiming(KSupport):
 def test_a_wrong_order_of_a_penalty_is_refused(many, monkeypatch, order, found):
     monkeypatch.setattr(Claiming, "order", order)
     words = f"claims order={order:g}, .* of the forms 1 to 12 it is 11.5 instead of {found}"
-    with pytest.raises(ParameterError, match=words):
+    with parameter_error(words):
         fit_weighted(*many, 5.0, make_loss("hinge"), Claiming(2), True)
 
 

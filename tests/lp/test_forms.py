@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.gallery.theory.lp import (
     lp_conversion,
     lp_margin_bound,
@@ -20,7 +19,7 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.sparse.variants import ivanov_to_tikhonov, nu_from_one_class, tikhonov_to_ivanov
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import parameter_error, refused
 from tests.oracles.reference import lp_optima
 
 CASE = next(case for case in lp_optima() if (case.part, case.loss) == ("generic", "hinge"))
@@ -80,9 +79,7 @@ def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
     loss = make_loss("nu_one_class", nu=0.2)
     kernels = mkl.KernelDictionary.rbf_grid([1.0, 2.0])
     K = kernels.grams(X).values if stored else mkl.Nystroem(10).features(kernels, X)
-    with pytest.raises(
-        ParameterError, match=r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"
-    ):
+    with parameter_error(r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"):
         fit_weighted(K, y, 1.0, loss, LpNorm(2.0), True)
     assert fit_weighted(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
 

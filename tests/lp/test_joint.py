@@ -14,16 +14,9 @@ from mklcore.lp.newton import fit_joint, joint_certificate
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.oracles.cones import CONES
 
-LOSSES = (
-    "squared",
-    "logistic",
-    "hinge",
-    "huber",
-    "squared_hinge",
-    "epsilon_insensitive",
-    "pinball",
-)
+LOSSES = tuple(CONES)
 SIGNED = ("logistic", "hinge", "squared_hinge")
 
 
@@ -50,16 +43,7 @@ def optimum(factors, Y, loss, p, C):
     W = [cp.Variable((factor.shape[1], len(Y))) for factor in factors]
     b = cp.Variable((1, len(Y)))
     f = sum(factor @ w for factor, w in zip(factors, W, strict=True)) + np.ones((Y.shape[1], 1)) @ b
-    y = Y.T
-    errors = {
-        "squared": lambda: cp.sum_squares(y - f) / 2,
-        "huber": lambda: cp.sum(cp.huber(y - f)) / 2,
-        "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
-        "hinge": lambda: cp.sum(cp.pos(1 - cp.multiply(y, f))),
-        "squared_hinge": lambda: cp.sum_squares(cp.pos(1 - cp.multiply(y, f))) / 2,
-        "epsilon_insensitive": lambda: cp.sum(cp.pos(cp.abs(y - f) - 0.1)),
-        "pinball": lambda: cp.sum(cp.abs(y - f)) / 2,
-    }[loss]()
+    errors = CONES[loss](Y.T, f)
     norms = cp.hstack([cp.norm(w, "fro") for w in W])
     r = 1 if p == 1 else 2 * p / (p + 1)
     squared = (

@@ -20,7 +20,6 @@ from tests.helpers.proofs import assert_proved
 LOSSES = (
     "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",
 )  # fmt: skip
-SMOOTH = ("squared", "logistic")
 often = settings(max_examples=40, deadline=None, derandomize=True)
 seldom = settings(max_examples=15, deadline=None, derandomize=True)
 

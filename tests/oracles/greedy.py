@@ -4,7 +4,7 @@ files.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -45,60 +45,35 @@ TARGETS = {name: _GOMP[f"Y_{name[:2]}"][:, 0] for name in ("P1", "P1var", "P2", 
 X3 = DATA["P3_X"]
 
 
-class Penalised(NamedTuple):
-    """An optimum of the l1 problem, and the path of Algorithm 1 to it: one row per kernel that
-    entered.
-    """
-
-    name: str
-    K: np.ndarray
-    y: np.ndarray
-    lam: float
-    objective: float
-    dual: float
-    norms: np.ndarray
-    gradients: np.ndarray
-    picks: np.ndarray
-    path_objective: np.ndarray
-    path_gradients: np.ndarray
-    path_norms: np.ndarray
-
-
 def penalised():
-    """Every optimum of the l1 problem."""
+    """Every optimum of the l1 problem: objective, dual value, norms and gradients at it, and the
+    path of Algorithm 1 to it, one row per kernel that entered.
+    """
     found = []
     for key in (key for key in DATA if key.startswith("l1|") and key.count("|") == 1):
         name = key.removeprefix("l1|")
         problem, lam = name.split("_lam")
-        path = (DATA[f"alg1|{name}|{field}"] for field in ("picks", "objective", "grads", "norms"))
-        optimum = (*DATA[key].tolist(), DATA[f"{key}|norms"], DATA[f"{key}|grads"])
-        found.append(
-            Penalised(name, KERNELS[problem], TARGETS[problem], float(lam), *optimum, *path)
-        )
+        path = {
+            f"path_{field}": DATA[f"alg1|{name}|{field}"]
+            for field in ("objective", "grads", "norms")
+        }
+        objective, dual = DATA[key].tolist()
+        case = {"K": KERNELS[problem], "y": TARGETS[problem], "lam": float(lam)}
+        optimum = {"objective": objective, "dual": dual, "norms": DATA[f"{key}|norms"]}
+        picks = DATA[f"alg1|{name}|picks"]
+        found.append(SimpleNamespace(name=name, picks=picks, **case, **optimum, **path))
     return found
 
 
-class Descent(NamedTuple):
-    """Thirty steps of Algorithm 2."""
-
-    name: str
-    K: np.ndarray
-    y: np.ndarray
-    linesearch: bool
-    picks: np.ndarray
-    loss: np.ndarray
-    gradients: np.ndarray
-    eta: np.ndarray
-
-
 def descents():
-    """Every run of Algorithm 2, unit steps and line search."""
+    """Every run of Algorithm 2, thirty unit steps or line searches."""
     found = []
     for key in (key for key in DATA if key.startswith("alg2|") and key.endswith("|picks")):
         name = key.split("|")[1]
         problem, step = name.split("_")
-        fields = (DATA[f"alg2|{name}|{field}"] for field in ("picks", "loss", "grads", "eta"))
-        found.append(
-            Descent(name, KERNELS[problem], TARGETS[problem], step == "linesearch", *fields)
-        )
+        fields = {
+            field: DATA[f"alg2|{name}|{field}"] for field in ("picks", "loss", "grads", "eta")
+        }
+        case = {"K": KERNELS[problem], "y": TARGETS[problem], "linesearch": step == "linesearch"}
+        found.append(SimpleNamespace(name=name, **case, **fields))
     return found

@@ -4,8 +4,9 @@ them.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -16,35 +17,10 @@ from mklcore.hkl.graph import levels, touched
 FILE = Path(__file__).parent / "hkl.npz"
 
 
-class HullOptimum(NamedTuple):
-    """One problem with its optimum: ``hull`` the active ones of the grid's ``nodes``, arrays along
-    ``nodes``.
-    """
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    X_test: np.ndarray
-    settings: dict[str, Any]
-    loss: str
-    objective: float
-    nodes: list[tuple[int, ...]]
-    hull: set[tuple[int, ...]]
-    eta: np.ndarray
-    zeta: np.ndarray
-    predicted: np.ndarray | None
-
-    @property
-    def is_smooth(self):
-        return self.loss != "hinge"
-
-    def estimator(self, **more):
-        cls = HKLRegressor if self.loss == "squared" else HKLClassifier
-        return cls(loss=self.loss, **{**self.settings, **more})
-
-
 def hull_optima():
-    """All 31 records: 28 smooth ones and 3 with the hinge loss."""
+    """All 31 records, 28 smooth ones and 3 with the hinge loss: a problem with its optimum,
+    ``hull`` the active ones of the grid's ``nodes``, ``eta`` and ``zeta`` along ``nodes``.
+    """
     with np.load(FILE) as file:
         data = dict(file)
     fields = {key.removeprefix("records/"): data[key] for key in data if key.startswith("records/")}
@@ -66,16 +42,24 @@ def hull_optima():
         }
         run = f"{case}/{row['run']}"
         nodes = [tuple(node) for node in data[f"{case}/nodes"].tolist()]
-        X = data[f"{case}/X"]
-        y = data[f"{case}/y"].astype(float)
-        X_test = data[f"{case}/Xtest"]
         hull = {node for node, inside in zip(nodes, data[f"{run}/hull"], strict=True) if inside}
+        loss = row["loss"]
+        cls = HKLRegressor if loss == "squared" else HKLClassifier
         found.append(
-            HullOptimum(
-                f"{case}-{row['lam']:g}", X, y, X_test, settings, row["loss"], row["objective"], nodes, hull,
-                data[f"{run}/eta"], data[f"{run}/zeta"], data.get(f"{run}/pred_test"),
+            SimpleNamespace(
+                X=data[f"{case}/X"],
+                y=data[f"{case}/y"].astype(float),
+                X_test=data[f"{case}/Xtest"],
+                loss=loss,
+                is_smooth=loss != "hinge",
+                estimator=partial(cls, loss=loss, **settings),
+                objective=row["objective"],
+                nodes=nodes,
+                hull=hull,
+                predicted=data.get(f"{run}/pred_test"),
+                **{field: data[f"{run}/{field}"] for field in ("eta", "zeta")},
             )
-        )  # fmt: skip
+        )
     return found
 
 

@@ -5,7 +5,7 @@ Made with exact linear algebra and a cone solver.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -13,39 +13,6 @@ from tests.oracles.reference import FOLDER
 
 COPIES = 10  # of the first kernel of problem P3
 TERMS = {"loggl": "log+gl"}
-
-
-class Run(NamedTuple):
-    """One run: weights after each of the first steps (k, M), r before them, L at every step,
-    weights after pruning.
-    """
-
-    name: str
-    loss: str
-    terms: str
-    K: np.ndarray
-    y: np.ndarray
-    C: float
-    log_epsilon: float
-    tol: float
-    fit_intercept: bool
-    weights: np.ndarray
-    r: np.ndarray
-    objective: np.ndarray
-    pruned: np.ndarray
-
-
-class Optimum(NamedTuple):
-    """min ||f - y||^2 / (2 n) + lam sum_k ||f_k||: objective >= optimum >= lower, kernels of trace
-    n.
-    """
-
-    name: str
-    K: np.ndarray
-    y: np.ndarray
-    lam: float
-    objective: float
-    lower: float
 
 
 def _problem(data, part):
@@ -61,37 +28,31 @@ def _problem(data, part):
     return K, y
 
 
-def _load():
-    with np.load(FOLDER / "smkl.npz") as file:
-        return dict(file)
-
-
 def smkl_runs():
-    """Every run that can be compared: two on P3 are not in the file (see ``test_smkl_solver``)."""
-    data = _load()
+    """Every run that can be compared (two on P3 are not in the file, see ``test_smkl``): weights
+    after each of the first steps (k, M), r before them, L at every step, weights after pruning.
+    """
+    with np.load(FOLDER / "smkl.npz") as file:
+        data = dict(file)
     found = []
     for name in data["names"].tolist():
         part, machine, *rest = name.split("_")
-        loss = "hinge" if machine == "hinge" else "squared"
         terms = rest[1] if machine == "lssvm" else rest[0]
-        C, epsilon, tol, bias = data[f"{name}|settings"].tolist()
-        figures = (data[f"{name}|{field}"] for field in ("beta", "r", "objective", "pruned"))
-        problem = _problem(data, part)
+        K, y = _problem(data, part)
+        C, log_epsilon, tol, bias = data[f"{name}|settings"].tolist()
+        fields = {field: data[f"{name}|{field}"] for field in ("beta", "r", "objective", "pruned")}
         found.append(
-            Run(
-                name, loss, TERMS.get(terms, terms), *problem, C, epsilon, tol, bool(bias), *figures
+            SimpleNamespace(
+                name=name,
+                loss="hinge" if machine == "hinge" else "squared",
+                terms=TERMS.get(terms, terms),
+                K=K,
+                y=y,
+                C=C,
+                log_epsilon=log_epsilon,
+                tol=tol,
+                fit_intercept=bool(bias),
+                **fields,
             )
         )
-    return found
-
-
-def l1_optima():
-    """The l1 problem of greedy sparse learning at several lam."""
-    data = _load()
-    found = []
-    for key in (key for key in data if key.startswith("l1|")):
-        name = key.split("|")[1]
-        part, lam = name.split("_lam")
-        K, y = _problem(data, part)
-        found.append(Optimum(name, K * y.size, y, float(lam), *data[key].tolist()))
     return found

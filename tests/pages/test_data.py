@@ -16,7 +16,7 @@ from mklcore.data.column_groups import (
 )
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import describe_table, read_table
-from mklcore.errors import DataError, MKLError, Note, ParameterError
+from mklcore.errors import DataError, MKLError, Note
 from pages.shared.export import saved
 from pages.shared.session import parameters
 from pages.shared.session.parameters import Params
@@ -36,6 +36,7 @@ from tests.helpers.pages import (
     upload,
     words,
 )
+from tests.helpers.refusals import data_error, parameter_error
 from tests.helpers.workbooks import book
 
 N = 60
@@ -74,12 +75,11 @@ def test_columns_are_used_as_asked():
     assert data.feature_names[:2] == ("row id", "fou_2")
     assert {"code=0", "code=1", "code=2", "code=3"} <= set(data.feature_names)
     assert any("Left out, as asked: 'fou_1'" in note for note in data.notes)
-    with pytest.raises(
-        ParameterError,
-        match="uses names 'text' for 'code'; expected one of number, category, left out",
+    with parameter_error(
+        "uses names 'text' for 'code'; expected one of number, category, left out"
     ):
         read_table(MESSY, "grade", uses={"code": "text"})
-    with pytest.raises(DataError, match="No cell of 'colour' is a number"):
+    with data_error("No cell of 'colour' is a number"):
         read_table(MESSY, "grade", uses={"colour": "number"})
 
 
@@ -99,14 +99,12 @@ def test_missing_values_are_filled_marked_or_dropped():
     assert any("Dropped 2 rows with a missing cell" in note for note in dropped.notes)
     assert not any("filled with the median" in note for note in dropped.notes)
     assert read_table(MESSY, "grade", missing="drop", uses={"fou_2": "left out"}).n_samples == N
-    with pytest.raises(
-        ParameterError, match="missing is 'mean'; expected one of 'median', 'drop', 'indicator'"
-    ):
+    with parameter_error("missing is 'mean'; expected one of 'median', 'drop', 'indicator'"):
         read_table(MESSY, "grade", missing="mean")
     everywhere = csv(
         [["a", "b", "y"], *([None, i, i % 2] if i % 2 else [i, None, i % 2] for i in range(12))]
     )
-    with pytest.raises(DataError, match="Every row has a missing cell"):
+    with data_error("Every row has a missing cell"):
         read_table(everywhere, "y", missing="drop", uses={"a": "number", "b": "number"})
 
 
@@ -131,7 +129,7 @@ def test_columns_are_written_as_numbers_from_one():
         ("5-2", "from 1 to 8"),
         ("a", "names no columns"),
     ):
-        with pytest.raises(DataError, match=said):
+        with data_error(said):
             read_numbers(text, 8)
 
 
@@ -150,7 +148,7 @@ def test_groups_are_made_in_every_way():
         ("mine:99", "numbered from 1"),
         ("a:1;a:2", "same name"),
     ):
-        with pytest.raises(DataError, match=said):
+        with data_error(said):
             regrouped(data, how)
 
 
@@ -190,7 +188,7 @@ def test_uses_become_text_and_long_ones_are_refused():
     assert done["indicator"].endswith("a column of 0 and 1 says where")
     lines[0]["use"] = "left out"
     assert grids.uses_text(lines) == "1x,7c"
-    with pytest.raises(ParameterError, match="more than the link can carry"):
+    with parameter_error("more than the link can carry"):
         grids.uses_text([{"use": "number"}] * 700)
 
 

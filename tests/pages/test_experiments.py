@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import mklcore as mkl
-from mklcore.errors import DataError, ParameterError, cancellation_scope
+from mklcore.errors import cancellation_scope
 from mklcore.figures import agreement_plot, comparison_plot
 from mklcore.gallery.experiments import Experiment, Outcome
 from mklcore.gallery.experiments.claims import (
@@ -32,6 +32,7 @@ from pages.shared.widgets import grids
 from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, settled, upload, words
+from tests.helpers.refusals import data_error, parameter_error
 
 ROWS = ("first", "second")
 COLUMNS = ("ours alone", "with a reference")
@@ -140,7 +141,7 @@ def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs()
     assert once.freedom[0, 1] == 15.0
     rounded = compare(plain, 10.3, 10.3 + 1e-9)
     assert (rounded.compared, int(rounded.beyond(0.95).sum())) == (1, 0)
-    with pytest.raises(ParameterError, match="not one of tiny"):
+    with parameter_error("not one of tiny"):
         TINY.compare(Outcome("other", ROWS, COLUMNS, np.ones((2, 1, 2))))
 
 
@@ -175,7 +176,7 @@ GOOD = json.loads(ONCE.to_json())
      json.dumps(GOOD | {"rows": 3}), json.dumps(GOOD | {"rows": ["a"]}), json.dumps(GOOD | {"seed": None}),
      json.dumps(GOOD | {"rows": ["a"] * 2000, "samples": [[[1, 2]]] * 2000}), " " * 5_000_001])  # fmt: skip
 def test_a_file_that_is_no_outcome_is_refused(text):
-    with pytest.raises(DataError, match=r"outcome"):
+    with data_error(r"outcome"):
         Outcome.from_json(text)
 
 
@@ -382,7 +383,7 @@ def test_the_files_hold_every_number(tiny):
     assert set(lines["repetitions"]) == {3}
     again = runs.read(tiny, runs.as_json(tiny, found).encode())
     assert again.samples.tolist() == found.samples.tolist()
-    with pytest.raises(DataError, match="is about tiny"):
+    with data_error("is about tiny"):
         runs.read(mkl.EXPERIMENTS["lp_fig3"], found.to_json().encode())
 
 

@@ -6,11 +6,9 @@ import io
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import mklcore as mkl
 from mklcore.data.columns import are_texts
-from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
@@ -27,6 +25,7 @@ from tests.helpers.pages import (
     wait_until,
     words,
 )
+from tests.helpers.refusals import data_error
 from tests.helpers.stacks import NAMES, K, stack_file, with_stack
 
 # Links
@@ -120,7 +119,7 @@ def test_signs_that_do_not_exist_are_refused():
     assert not are_texts(broken_texts())
     labels = np.array(["a", "b"] * 40)
     labels.view(np.uint32)[3] = 0x7FFFFFFF
-    with pytest.raises(DataError, match="y holds signs that no text can hold"):
+    with data_error("y holds signs that no text can hold"):
         read_stack(stack_file(y=labels))
 
 

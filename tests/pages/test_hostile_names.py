@@ -8,14 +8,13 @@ import unicodedata
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
 from mklcore.data.reading import read_table
-from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
 from pages.shared.widgets import drawing
 from tests.figures.test_one_file import a_path
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
+from tests.helpers.refusals import data_error
 
 
 def test_a_table_of_such_names_is_read_and_a_binary_one_refused():
@@ -23,7 +22,7 @@ def test_a_table_of_such_names_is_read_and_a_binary_one_refused():
     assert data.n_features == len(NAMES)
     assert set(data.y) == set(NAMES[:2])
     assert all(unicodedata.category(sign)[0] != "C" for name in data.feature_names for sign in name)
-    with pytest.raises(DataError, match="NUL"):
+    with data_error("NUL"):
         read_table(table(HOSTILE + FURTHER))
 
 

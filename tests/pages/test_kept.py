@@ -11,7 +11,6 @@ from itertools import count
 import numpy as np
 import pytest
 
-from mklcore.errors import DataError
 from mklcore.io import user_folders
 from mklcore.io.models import load_model
 from pages.shared import private_streamlit
@@ -24,6 +23,7 @@ from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.faults import refusing
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
+from tests.helpers.refusals import data_error
 from tests.helpers.stacks import npz
 
 TABLE = table(seed=5)
@@ -65,7 +65,7 @@ REFUSED = {
 @every("what", REFUSED)
 def test_other_files_are_refused_in_a_sentence(what):
     content, why = REFUSED[what]
-    with pytest.raises(DataError, match=f"This saved screen cannot be opened: .*({why})"):
+    with data_error(f"This saved screen cannot be opened: .*({why})"):
         saved.read(content)
 
 

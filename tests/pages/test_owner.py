@@ -21,8 +21,6 @@ from pages.shared.server.guard import Guard
 from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
 
-Headers = list[tuple[bytes, bytes]]
-
 
 def cookie(of):
     """What a browser with this token sends, masked anew each time."""

@@ -31,6 +31,7 @@ from tests.helpers.pages import (
     words,
 )
 from tests.helpers.project import run_python
+from tests.helpers.refusals import parameter_error
 
 PREDICT = "pages/predict/page.py"
 
@@ -369,5 +370,5 @@ def test_a_waterfall_adds_up_and_rounds_to_what_is_known():
     many = waterfall(np.ones(30), [str(k) for k in range(30)], 0.0)
     assert list(many.data[0].x[1:-1]) == [1] * 12 + [18]
     assert "No column adds anything" in waterfall([0.0], ["a"], 1.0).layout.meta["alt"]
-    with pytest.raises(mkl.ParameterError, match="as the names have it"):
+    with parameter_error("as the names have it"):
         waterfall([1.0], [], 0.0)

@@ -10,13 +10,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mklcore.data.dataset import three_way_split
-from mklcore.errors import DataError, KernelError, MKLError, cancellation_scope
+from mklcore.errors import MKLError, cancellation_scope
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
 from pages.shared.session import state
 from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import change, go, memory, plain_words, press, put, wait_until, words
+from tests.helpers.refusals import data_error, kernel_error
 from tests.helpers.stacks import LINEAR, NAMES, K, X, Y, npz, stack_file, with_stack
 
 
@@ -61,9 +62,9 @@ def test_targets_are_classes_or_numbers():
     assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
     texts = read(y=np.where(Y, "yes", "no")).table
     assert texts.class_names == ("no", "yes")
-    with pytest.raises(DataError, match=r"target 'y' is text .* regression needs numbers"):
+    with data_error(r"target 'y' is text .* regression needs numbers"):
         read(y=np.where(Y, "yes", "no"), task="regression")
-    with pytest.raises(DataError, match="'y' has 80 classes in 80 rows"):
+    with data_error("'y' has 80 classes in 80 rows"):
         read(y=numbers, task="classification")
 
 
@@ -79,14 +80,14 @@ class Enough(BaseException):
 def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
     asked = []
     with cancellation_scope(lambda: asked.append(1)):
-        with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
+        with data_error(r"y has shape \(79,\), but K has 80 rows"):
             read(y=Y[1:])
-        with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
+        with data_error("There are 5 names for 6 kernels"):
             read(names=NAMES[1:])
-        with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
+        with data_error("y unpacks to 32 MB, above the limit of 20 MB"):
             read(y=np.array(["a" * 100_000] * 80))
         many = stack_file(**{f"array_{k}": Y[:1] for k in range(2500)})
-        with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
+        with data_error("lists far more than a stack's three arrays"):
             read_stack(many)
     assert not asked  # nothing was unpacked
     assert not is_stack(many)
@@ -100,9 +101,7 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
 
 def test_only_so_many_rows_are_clipped(monkeypatch):
     monkeypatch.setattr(stacks, "MOST_CLIPPED", 6 * 79**3)
-    with pytest.raises(
-        DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"
-    ):
+    with data_error("of 6 kernels are set to 0 on at most 79 rows, and K has 80"):
         read(K=K - 0.1 * np.eye(80), clip=True)
 
 
@@ -113,10 +112,10 @@ def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch):
         for one in (LINEAR[0], np.zeros((80, 80)), K[4]):
             grams.check_gram("fine", one)
         assert len(ticks) == 3
-        with pytest.raises(KernelError, match=r"smallest eigenvalue is -0\.1"):
+        with kernel_error(r"smallest eigenvalue is -0\.1"):
             grams.check_gram("moved", LINEAR[0] - 0.1 * np.eye(80))
     assert len(ticks) > 20  # one a step
-    with pytest.raises(KernelError, match="not positive semidefinite"):
+    with kernel_error("not positive semidefinite"):
         grams.check_gram("turned", -np.ones((80, 80)))
 
 
@@ -158,7 +157,7 @@ def bad_header(shape):
     ],
 )
 def test_other_archives_are_refused(raw, said):
-    with pytest.raises(DataError, match=said):
+    with data_error(said):
         read_stack(raw)
 
 
@@ -180,7 +179,7 @@ def test_some_kernels_of_a_stack():
     some = subset(stack, [4, 0])
     assert some.names == ("all", "one")
     assert_array_equal(some.values, K[[4, 0]])
-    with pytest.raises(KernelError, match="No kernel of the stack is switched on"):
+    with kernel_error("No kernel of the stack is switched on"):
         subset(stack, [])
 
 
@@ -237,5 +236,5 @@ def test_a_refused_target_of_a_stack_names_the_control_of_the_page():
 def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch):
     assert state.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
-    with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):
+    with data_error(r"larger than .* MB, the limit for stacks"):
         read()

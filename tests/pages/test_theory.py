@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mklcore import figures
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import KernelError
 from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.gallery import theory
@@ -25,6 +25,7 @@ from tests.helpers.pages import (
     settled,
     words,
 )
+from tests.helpers.refusals import data_error, parameter_error
 from tests.helpers.stacks import with_stack
 from tests.oracles.greedy import KERNELS, TARGETS
 
@@ -78,7 +79,7 @@ def test_the_complexity_is_below_its_bound():
     bounds = [theory.lp_rademacher_bound(p, len(P1), P1.shape[1], R) for p in NORMS]
     assert np.all(found.mean + 3 * found.error < bounds)
     assert np.all(np.diff(found.mean) >= 0)
-    with pytest.raises(ParameterError, match="draws must be 2 or more"):
+    with parameter_error("draws must be 2 or more"):
         theory.measure_complexity(P1, NORMS, draws=1)
 
 
@@ -91,7 +92,7 @@ def test_gomp_measures_what_the_estimator_predicts():
         total = K[list(model.selected_)].sum(axis=0)
         assert found.tau[size - 1] == pytest.approx(model.dual_coef_ @ total @ model.dual_coef_)
     assert np.all(found.held_out_error > 0)
-    with pytest.raises(DataError, match="do not fit"):
+    with data_error("do not fit"):
         theory.measure_gomp(K, y[:-1], X, labels, 0.02)
 
 
@@ -103,9 +104,9 @@ def test_the_rate_bound_holds_at_every_measured_step():
         for d, excess in zip(found.d[1:], found.excess[1:], strict=True):
             assert excess <= theory.greedy_rate_bound(found.norm, int(d))
         assert found.excess[-1] == pytest.approx(0.0, abs=1e-6)
-    with pytest.raises(ParameterError, match="share"):
+    with parameter_error("share"):
         theory.measure_greedy(P1, Y1, 1.5)
-    with pytest.raises(DataError, match="No kernel explains"):
+    with data_error("No kernel explains"):
         theory.measure_greedy(P1, np.zeros(40))
 
 

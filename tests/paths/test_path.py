@@ -10,10 +10,9 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.paths.path import path_grid
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import parameter_error, refused
 from tests.paths import KERNELS
 
 
@@ -188,7 +187,7 @@ def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, 
     path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])
     assert dataclasses.replace(path, values=values).nearest(value) == index
     assert dataclasses.replace(path, values=values[::-1]).nearest(value) == 3 - index
-    with pytest.raises(ParameterError, match="compared by ratio is above 0; got 0"):
+    with parameter_error("compared by ratio is above 0; got 0"):
         path.nearest(0.0)
 
 

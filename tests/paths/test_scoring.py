@@ -20,7 +20,6 @@ from sklearn.metrics import (
 from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
-from mklcore.errors import DataError, ParameterError
 from mklcore.paths.scoring import (
     GROUPS,
     SCORINGS,
@@ -36,7 +35,7 @@ from mklcore.paths.scoring import (
     scorings_for,
 )
 from tests.helpers.every import every
-from tests.helpers.refusals import refused
+from tests.helpers.refusals import data_error, parameter_error, refused
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
     mkl.Linear(), 3
@@ -110,7 +109,7 @@ def test_choosing_C_by_a_score_goes_by_folds(table):
     assert found.rule == "kfold"
     assert found.measure == "minus balanced accuracy"
     assert -found.errors == pytest.approx(folds.val_score)
-    with pytest.raises(ParameterError, match="measures the error of the loss only"):
+    with parameter_error("measures the error of the loss only"):
         mkl.choose_C(
             model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy"
         )
@@ -270,5 +269,5 @@ def test_equal_models_are_level_few_rows_have_no_error_and_ranks_go_by_decisions
     )
     assert other.score == pytest.approx(1.0 - ours.score)
     assert other.gap_error == pytest.approx(2 * ours.error)
-    with pytest.raises(DataError, match="one answer for each"):
+    with data_error("one answer for each"):
         compare_scores([said], y[:GROUPS], "accuracy")

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.linear_model import QuantileRegressor
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, Huber, Pinball, best_intercept, make_loss, total_loss
 from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
+from tests.helpers.refusals import parameter_error
 
 C = 0.7
 
@@ -166,5 +166,5 @@ def test_pinball_with_a_linear_kernel_at_a_large_cost_is_quantile_regression(tab
     (lambda X, y: mkl.HKLRegressor(loss="huber").fit(X, y), "loss must be one of squared here"),
 ])  # fmt: skip
 def test_what_is_no_loss_is_refused(table, make, words):
-    with pytest.raises(ParameterError, match=words):
+    with parameter_error(words):
         make(*table)

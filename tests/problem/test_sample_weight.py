@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import DataError
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
+from tests.helpers.refusals import data_error
 from tests.lp.test_properties import draw
 
 SIGNED = ("hinge", "logistic", "squared_hinge")
@@ -81,7 +81,7 @@ def test_weights_that_make_no_sense_are_refused(weights):
     if weights is None:
         weights = drawn.y > 0
         words = "A class has no row of weight above 0"
-    with pytest.raises(DataError, match=words):
+    with data_error(words):
         mkl.LpMKLClassifier(kernels="precomputed").fit(drawn.K, drawn.y, sample_weight=weights)
 
 

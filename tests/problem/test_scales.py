@@ -3,7 +3,6 @@ carry is refused.
 """
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import scales_of
 from tests.helpers.every import every
 from tests.helpers.proofs import assert_proved
+from tests.helpers.refusals import kernel_error
 from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
 
 often = settings(max_examples=10, deadline=None, derandomize=True)
@@ -68,9 +68,8 @@ def test_the_extreme_stack_is_no_longer_answered_with_zeros():
     K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, 5)])
     K *= np.geomspace(1e-12, 1e12, 5)[:, None, None]
     y = np.where(X[:, 0] > np.median(X[:, 0]), 1.0, -1.0)
-    with pytest.raises(
-        KernelError,
-        match=r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09",
+    with kernel_error(
+        r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09"
     ):
         fit_weighted(np.ascontiguousarray(K), y, 1e9, make_loss("hinge"), LpNorm(2.0), True)
 
@@ -103,10 +102,7 @@ def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
     assert right >= 7
     # three columns, thirty rows: what five copies of that differ by is rounding alone
     if loss == "squared":
-        with pytest.raises(
-            KernelError,
-            match="cannot be weighed in double precision: the kernels have mean diagonals",
-        ):
+        with kernel_error("cannot be weighed in double precision: the kernels have mean diagonals"):
             fit_weighted(lines, y, 1e9, make_loss(loss), LpNorm(2.0), True)
 
 

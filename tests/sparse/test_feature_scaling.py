@@ -7,7 +7,6 @@ import pytest
 from sklearn.svm import SVR
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import make_terms
@@ -15,6 +14,7 @@ from mklcore.problem.solution import MachineTask
 from mklcore.sparse.smkl import FeatureScaling, gaussian
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
+from tests.helpers.refusals import parameter_error
 
 
 def banded(seed=0, n=80, width=3, bands=10):
@@ -94,5 +94,5 @@ def test_classes_share_the_scales():
 ])  # fmt: skip
 def test_refusals(words, asked):
     X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.raises(ParameterError, match=words):
+    with parameter_error(words):
         mkl.FeatureScalingRegressor(**asked).fit(X, X[:, 0])

@@ -66,7 +66,7 @@ def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case)
     if not case.name.startswith("P3_"):  # among copies the norms are not unique
         assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
     for k, point in enumerate(fit.points[1:]):
-        assert point.state.norms == pytest.approx(case.path_gradients[k], rel=1e-5, abs=1e-7)
+        assert point.state.norms == pytest.approx(case.path_grads[k], rel=1e-5, abs=1e-7)
         assert point.objective == pytest.approx(case.path_objective[k], rel=1e-8)
         assert point.weights == pytest.approx(
             case.path_norms[k], abs=1e-4 * case.path_norms[k].max()
@@ -193,7 +193,7 @@ def test_every_step_of_algorithm_2(case):
     compared = 12 if case.linesearch else 30  # with line search late picks depend on round-off
     for k, point in enumerate(fit.points[1 : compared + 1]):
         assert point.state.pick == case.picks[k]
-        assert point.state.norms == pytest.approx(case.gradients[k], rel=1e-10, abs=1e-12)
+        assert point.state.norms == pytest.approx(case.grads[k], rel=1e-10, abs=1e-12)
         assert point.state.eta == pytest.approx(case.eta[k], rel=1e-10)
         assert point.objective == pytest.approx(case.loss[k], rel=1e-10, abs=1e-12)
     assert fit.status is Status.COMPLETE

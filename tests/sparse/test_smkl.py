@@ -20,7 +20,8 @@ from mklcore.problem.penalties import (
 from mklcore.sparse.smkl import fit_selection, starts
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
-from tests.oracles.smkl import l1_optima, smkl_runs
+from tests.oracles.greedy import penalised
+from tests.oracles.smkl import smkl_runs
 
 # Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies
 # of a kernel, and equal weights sit on a symmetric saddle; what leaves it after some thirty steps
@@ -28,7 +29,6 @@ from tests.oracles.smkl import l1_optima, smkl_runs
 # is compared: which copy is kept is arbitrary.
 RUNS = smkl_runs()
 FREE = [run for run in RUNS if not run.name.startswith("P3")]
-OPTIMA = l1_optima()
 
 
 def _fit(run, **more):
@@ -64,14 +64,15 @@ def test_every_trusted_run(run):
         assert np.array_equal(np.flatnonzero(fit.weights), np.flatnonzero(run.pruned))
         assert fit.weights == pytest.approx(run.pruned, rel=rel)
     slopes = make_terms(run.terms, log_epsilon=run.log_epsilon).slopes
-    assert np.array([1.0 / slopes(r) for r in run.r]) == pytest.approx(run.weights, rel=1e-12)
+    assert np.array([1.0 / slopes(r) for r in run.r]) == pytest.approx(run.beta, rel=1e-12)
 
 
 @every("terms", ["log+gl", "log+mf+mkl", "mf"])
 @every("loss", ["hinge", "epsilon_insensitive", "logistic", "squared"])
 @every("fit_intercept", [True, False])
 def test_the_objective_is_what_it_says_and_never_rises_for_every_loss(terms, loss, fit_intercept):
-    (K, y), term, loss = FREE[0][3:5], make_terms(terms), make_loss(loss)
+    term, loss = make_terms(terms), make_loss(loss)
+    K, y = FREE[0].K, FREE[0].y
     y = np.where(y > np.median(y), 1.0, -1.0) if loss.signed and not loss.quadratic else y / y.std()
     fit = fit_selection(K, y, 30.0, loss, term, fit_intercept).fit
     assert fit.status is Status.SETTLED
@@ -83,7 +84,7 @@ def test_the_objective_is_what_it_says_and_never_rises_for_every_loss(terms, los
     assert fit.objective <= last + 1e-3 * abs(last)
 
 
-@every("optimum", OPTIMA)
+@every("optimum", penalised())
 def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
     """With C = 1 / (lam n) and no intercept: ||f - y||^2 / (2 n) + lam sum ||f_k|| is lam times L."""
     C = 1.0 / (optimum.lam * optimum.y.size)
@@ -92,7 +93,7 @@ def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
         optimum.K, optimum.y, C, make_loss("squared"), GroupLasso(), False, **settings
     ).fit
     assert optimum.lam * fit.objective == pytest.approx(optimum.objective, rel=1e-8)
-    assert optimum.lam * fit.objective >= optimum.lower * (1 - 1e-9)
+    assert optimum.lam * fit.objective >= optimum.dual * (1 - 1e-9)
 
 
 @every("lam", [0.3, 0.01])
