@@ -63,7 +63,7 @@ class _GompBase(KernelSettings, BudgetedEstimator):
     def _prepared(self, stack: Any) -> Spectra | None:
         if self._is_hinge or Capability.FEATURES in stack.capabilities:
             return None
-        return super()._prepared(stack)
+        return Spectra.of(stack)
 
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)

@@ -19,7 +19,6 @@ from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, losses_for, make_loss
-from mklcore.sparse.gomp import Spectra
 from mklcore.sparse.greedy import (
     EmpiricalGreedy,
     FunctionalGreedy,
@@ -32,8 +31,7 @@ from mklcore.sparse.greedy import (
 class BudgetedEstimator(KernelEstimator):
     """Base of the greedy estimators.
 
-    The kernels are decomposed once for all values of lam, and a single run gives the models of
-    every ``n_kernels``.
+    A single run gives the models of every ``n_kernels``.
     """
 
     takes_means: ClassVar[bool] = True
@@ -44,15 +42,15 @@ class BudgetedEstimator(KernelEstimator):
             if getattr(self, name, None) is not None:
                 check_whole(name, getattr(self, name), other=", or None for all")
 
-    def _prepared(self, stack: GramStack) -> Spectra | None:
-        """The decompositions of the kernels, which depend neither on lam nor on the budget."""
-        return Spectra.of(stack)
+    def _prepared(self, stack: GramStack) -> Any:
+        """What depends neither on lam nor on the budget, to be computed once."""
+        return None
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         self._run(stack, y, self._prepared(stack))
 
     @abstractmethod
-    def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
+    def _run(self, stack: GramStack, y: Array, prepared: Any) -> None:
         """Solve and publish."""
 
     @abstractmethod
@@ -89,7 +87,7 @@ class BudgetedEstimator(KernelEstimator):
             yield tuple(self.copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
 
     def _sizes(
-        self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Spectra | None
+        self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Any
     ) -> Iterator[Any]:
         largest = self.copy_with("n_kernels", max(sizes))
         largest._run(stack, y, prepared)
@@ -205,9 +203,6 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _is_empirical(self) -> bool:
         return bool(self.criterion == "empirical")
 
-    def _prepared(self, stack: GramStack) -> Spectra | None:
-        return None if self._is_empirical else super()._prepared(stack)
-
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets of all problems, each with the mean that was subtracted from it."""
         is_centred = self.fit_intercept and self.loss_in_use.quadratic
@@ -217,11 +212,11 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
             problems.append((target - mean, mean))
         return problems
 
-    def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
+    def _run(self, stack: GramStack, y: Array, prepared: Any) -> None:
         K = stack.values
         problems = self._problems(y)
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
-        fits = [self._fit_one(K, target, prepared, divisors) for target, _ in problems]
+        fits = [self._fit_one(K, target, divisors) for target, _ in problems]
         notes = []
         for name, divisor in zip(stack.names, divisors, strict=True):
             if divisor > 1:
@@ -238,7 +233,6 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         self,
         K: Array,
         y: Array,
-        prepared: Spectra | None,
         divisors: Array,
     ) -> Fit:
         method: EmpiricalGreedy | FunctionalGreedy
@@ -255,7 +249,7 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
             )
         else:
             size = min(self.n_kernels or len(K), len(K))
-            method = FunctionalGreedy(K, prepared or Spectra.of(K), y, self.lam, n_kernels=size)
+            method = FunctionalGreedy(K, y, self.lam, n_kernels=size)
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         return fit

@@ -12,8 +12,7 @@ on the residual; the printed one lacks 1/n in one of its two terms, and is then 
              alpha <- (K_G + lam n I)^{-1} Y,   R <- Y - K_G alpha = lam n alpha
 
 The choice is greedy, so there is no certificate. Eigendecompositions, made once per stack
-(``Spectra``), serve every lam, here and in the block solves of greedy coordinate descent; a step
-then costs O(M n^2) for the scores and O(n^3) for the refit:
+(``Spectra``), serve every lam; a step then costs O(M n^2) for the scores and O(n^3) for the refit:
 
     K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (smaller eigenvalues are rounding)
 
@@ -310,16 +309,6 @@ class Spectra:
             energy = np.sum((self.vectors[part] @ R) ** 2, axis=1)
             out[j] = share[part] @ energy / self.n_samples
         return out
-
-    def forms(self, r: Array) -> Array:
-        """r'K_j r for every kernel and ``r`` (n,), as (M,)."""
-        energy = self.values * (self.vectors @ r) ** 2
-        return np.bincount(self.owner, energy, minlength=self.n_kernels).astype(np.float64)
-
-    def largest(self) -> Array:
-        """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""
-        parts = [self.values[self.rows(j)] for j in range(self.n_kernels)]
-        return np.array([part.max(initial=0.0) for part in parts])
 
 
 def _eigenvectors(K: KernelOperator, j: int) -> tuple[Array, Array]:

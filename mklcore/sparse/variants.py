@@ -8,8 +8,8 @@ lq-norm ridge MKL, the two-stage rule, and the case against it:
 
 With copies of one kernel in the dictionary the norms ||f_j|| of the second problem are not unique:
 an interior point (or any other symmetric) solver shares the weight evenly among the copies, so that
-each looks small and the two-stage rule drops them all, while block descent leaves everything with
-the first copy. ``duplicate_counterexample`` shows both.
+each looks small and the two-stage rule drops them all, while block descent, one kernel after the
+other, leaves everything with the first copy. ``duplicate_counterexample`` shows both.
 
 Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2.
 
@@ -40,7 +40,7 @@ from mklcore.problem.driver import Fit, Method, run, warn_unless_converged
 from mklcore.problem.losses import Squared
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import WarmStart
-from mklcore.sparse.gomp import GOMP, Spectra
+from mklcore.sparse.gomp import GOMP
 from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 
 L1_SOLVERS = ("symmetric", "block")
@@ -138,12 +138,12 @@ def penalised_l1(
     solver: str,
     tol: float,
 ) -> Fit:
-    """Problem (1) on all kernels of ``K`` by block descent; under ``solver`` "symmetric" copies of
-    a kernel then share what the first of them got. ``dual_coef`` (M, n).
+    """Problem (1) on all kernels of ``K``, which enter one after the other, as in block descent;
+    under ``solver`` "symmetric" copies of a kernel then share what the first of them got. ``dual_coef`` (M, n).
     """
     if solver not in L1_SOLVERS:
         raise ParameterError(f"solver must be one of {', '.join(L1_SOLVERS)}; got {solver!r}.")
-    method = FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=len(K))
+    method = FunctionalGreedy(K, y, lam, n_kernels=len(K))
     fit = run(method, tol=tol, max_iter=len(K) + 1)
     warn_unless_converged(fit, tol)
     weights = fit.weights.copy()
@@ -343,7 +343,7 @@ def _first_picks(
     for words, K, copies in (("two kernels", pair, 1), ("with copies", many, len(many) - 1)):
         methods: dict[str, Method[Any]] = {
             "MKL-GOMP": GOMP(K, y[:, None], lam, n_kernels=1, score_tol=0.0),
-            "Algorithm 1": FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=1),
+            "Algorithm 1": FunctionalGreedy(K, y, lam, n_kernels=1),
             "Algorithm 2": EmpiricalGreedy(
                 K, y, n_steps=1, linesearch=False, divisors=unit_step_divisors(K)
             ),

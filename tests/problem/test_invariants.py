@@ -24,7 +24,7 @@ from mklcore.problem.driver import Certificate, Iterate, Method, Status, run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import PENALTIES, LpNorm
 from mklcore.problem.problem import Problem
-from mklcore.sparse.gomp import GOMP, Spectra
+from mklcore.sparse.gomp import GOMP
 from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.sparse.smkl import SMKL
 from tests.helpers.every import every
@@ -46,9 +46,7 @@ METHODS = {
     "live kernels": lambda: weighted(partial(LiveKernels, phases=NEWTON_THEN_INTERIOR), 1.0),
     "interleaved": lambda: weighted(Interleaved),
     "gomp": lambda: GOMP(DRAWN.K, DRAWN.y[:, None], 0.01, n_kernels=3, score_tol=0.0),
-    "algorithm 1": lambda: FunctionalGreedy(
-        DRAWN.K, Spectra.of(DRAWN.K), DRAWN.y, 0.01, n_kernels=10
-    ),
+    "algorithm 1": lambda: FunctionalGreedy(DRAWN.K, DRAWN.y, 0.01, n_kernels=10),
     "algorithm 2": lambda: EmpiricalGreedy(
         DRAWN.K, DRAWN.y, n_steps=5, linesearch=False, divisors=unit_step_divisors(DRAWN.K)
     ),

@@ -3,25 +3,18 @@ reductions.
 """
 
 import re
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.errors import MKLError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.gallery.theory import greedy_rate_bound
 from mklcore.problem.driver import Status, run
-from mklcore.sparse import greedy
-from mklcore.sparse.gomp import Spectra
 from mklcore.sparse.greedy import (
-    BlockDescent,
     EmpiricalGreedy,
     FunctionalGreedy,
     critical_lam,
-    exact_dot,
-    exact_forms,
-    l1_values,
     unit_step_divisors,
 )
 from tests.helpers.every import every
@@ -35,7 +28,7 @@ each_descent = every("case", DESCENTS)
 def solved(K, y, lam, n_kernels=None, tol=1e-3):
     """Algorithm 1 with up to ``n_kernels`` kernels."""
     return run(
-        FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=n_kernels or len(K)),
+        FunctionalGreedy(K, y, lam, n_kernels=n_kernels or len(K)),
         tol=tol,
         max_iter=99,
     )
@@ -60,8 +53,8 @@ def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case)
     assert fit.status.ok
     assert fit.gap <= 1e-10 * case.objective
     beyond = 1.01 * fit.dual_point  # not feasible: no bound
-    beyond_forms = exact_forms(case.K, beyond)
-    found = l1_values(case.K, case.y, case.lam, fit.selected, fit.dual_coef, beyond, beyond_forms)
+    method = FunctionalGreedy(case.K, case.y, case.lam, n_kernels=len(case.K))
+    found = method.certify(fit.points[-1], beyond)
     assert (found.objective, found.dual_objective) == (pytest.approx(fit.objective), -np.inf)
     if not case.name.startswith("P3_"):  # among copies the norms are not unique
         assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
@@ -89,16 +82,6 @@ def test_how_algorithm_1_ends():
         Status.CONVERGED,
         Status.ROUNDED,
     )
-
-
-def test_descent_that_does_not_settle_is_reported(monkeypatch):
-    monkeypatch.setattr(greedy, "SWEEPS", 1)
-    monkeypatch.setattr(greedy, "MAX_SWEEPS", 2)
-    monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
-    with pytest.raises(
-        MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"
-    ):
-        solved(OPTIMA[0].K, OPTIMA[0].y, OPTIMA[0].lam)
 
 
 def doubled(seed, n=40, d=3):
@@ -154,7 +137,9 @@ def test_a_tiny_lam_is_answered_honestly_or_refused(lam, K, y):
     assert fit.objective == pytest.approx(again, rel=1e-6)
     assert fit.dual_objective <= again * (1 + 1e-9)
     assert fit.dual_objective == pytest.approx(theta @ y - 0.5 * y.size * (theta @ theta), rel=1e-9)
-    assert np.sqrt(max(0.0, exact_forms(K, theta).max())) <= lam * (1 + 1e-6)
+    exact = theta.astype(np.longdouble)
+    forms = [exact @ kernel.astype(np.longdouble) @ exact for kernel in K]
+    assert np.sqrt(max(0.0, *forms)) <= lam * (1 + 1e-6)
     if fit.status.ok:
         assert fit.gap <= 1e-3 * lam * fit.weights.sum() * (1 + 1e-6)
 
@@ -169,19 +154,6 @@ def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed)
     assert larger.status.ok
     assert smaller.status.ok
     assert larger.objective == pytest.approx(100 * smaller.objective, rel=1e-3)
-
-
-def test_products_in_twice_the_precision(rng):
-    a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-8, 9, (2, 200))
-    true = float(
-        sum(Fraction(x) * Fraction(z) for x, z in zip(a.tolist(), b.tolist(), strict=True))
-    )
-    assert exact_dot(a, b) == pytest.approx(true, rel=1e-15)
-    u = rng.standard_normal(50)
-    K = np.eye(50) - np.outer(u, u) / (u @ u)  # K u is nothing but rounding
-    true = sum(Fraction(x) * Fraction(k) * Fraction(z) for x, row in zip(u.tolist(), K.tolist(), strict=True)
-               for k, z in zip(row, u.tolist(), strict=True))  # fmt: skip
-    assert exact_forms(K[None], u)[0] == pytest.approx(float(true), rel=1e-10)
 
 
 # Algorithm 2

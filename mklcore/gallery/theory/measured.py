@@ -20,7 +20,7 @@ from mklcore.kernels.grams import as_stack
 from mklcore.parameters import check_positive
 from mklcore.problem.driver import run
 from mklcore.problem.penalties import conjugate_exponent
-from mklcore.sparse.gomp import GOMP, Spectra
+from mklcore.sparse.gomp import GOMP
 from mklcore.sparse.greedy import FunctionalGreedy, critical_lam
 
 NOTHING = "No kernel explains anything of this target; there is no path to draw."
@@ -162,7 +162,7 @@ def measure_greedy(
     M = len(values)
     callback(0, M)
     with one_blas_thread():
-        method = FunctionalGreedy(scaled, Spectra.of(scaled), target, share * critical, n_kernels=M)
+        method = FunctionalGreedy(scaled, target, share * critical, n_kernels=M)
         fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
     points = fit.points or ()
     lower = max(point.dual_objective for point in points if point.dual_objective is not None)
