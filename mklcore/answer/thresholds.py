@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Labels, Mask
@@ -83,31 +84,26 @@ class ErrorsByThreshold:
         values = np.unique(self.decisions)
         room = 0.05 * (float(np.ptp(values)) or 1.0)
         inner = 0.5 * (values[:-1] + values[1:])
-        found = np.concatenate(
-            [
-                [values[0] - room],
-                inner,
-                [values[-1] + room],
-            ]
-        )
+        found = np.array([values[0] - room, *inner, values[-1] + room])
         found[np.searchsorted(values, USUAL, side="right")] = USUAL
         return found
 
-    @cached_property
-    def _sorted(self) -> tuple[Array, Array]:
-        """The decisions of the rows of each class, sorted once for all thresholds."""
-        return _by_class(self.decisions, self.is_second)
-
-    def _counts(self, thresholds: Array) -> tuple[Array, Array]:
-        """False positives and false negatives (L,) among all rows."""
-        return _counts_above(self._sorted, thresholds)
+    def _counts(self, thresholds: Any, rows: Any = ...) -> tuple[Array, Array]:
+        """False positives and false negatives (L,) among ``rows``, all of them unless some are
+        given.
+        """
+        decisions = self.decisions[rows]
+        is_second = self.is_second[rows]
+        first = np.sort(decisions[~is_second])
+        second = np.sort(decisions[is_second])
+        false_positives = first.size - np.searchsorted(first, thresholds, side="right")
+        false_negatives = np.searchsorted(second, thresholds, side="right")
+        return false_positives, false_negatives
 
     def confusion(self, threshold: float = USUAL) -> Array:
         """How many rows of each class (down) are called each class (across), (2, 2)."""
-        wrong, missed = self._counts(np.array([float(threshold)]))
-        second = float(self.is_second.sum())
-        first = self.is_second.size - second
-        return np.array([[first - wrong[0], wrong[0]], [missed[0], second - missed[0]]])
+        found: Array = confusion_matrix(self.is_second, self.decisions > threshold)
+        return found
 
     def costs(
         self,
@@ -121,7 +117,7 @@ class ErrorsByThreshold:
         ``false_negative`` : that of a row of the second class that is called the first.
         """
         _check_costs(false_positive, false_negative)
-        at = self.thresholds if thresholds is None else np.atleast_1d(np.asarray(thresholds, float))
+        at = self.thresholds if thresholds is None else np.atleast_1d(thresholds)
         wrong, missed = self._counts(at)
         return (false_positive * wrong + false_negative * missed) / self.is_second.size
 
@@ -143,12 +139,10 @@ class ErrorsByThreshold:
             return None
         total = 0.0
         for train, left_out in fold_rows(codes, codes.size, FOLDS, self.seed, self.row_groups):
-            learnt = _by_class(self.decisions[train], self.is_second[train])
-            wrong, missed = _counts_above(learnt, self.thresholds)
+            wrong, missed = self._counts(self.thresholds, train)
             threshold = _cheapest(self.thresholds, false_positive * wrong + false_negative * missed)
-            judged = _by_class(self.decisions[left_out], self.is_second[left_out])
-            wrong, missed = _counts_above(judged, np.array([threshold]))
-            total += float(false_positive * wrong[0] + false_negative * missed[0])
+            wrong, missed = self._counts(threshold, left_out)
+            total += float(false_positive * wrong + false_negative * missed)
         return total / codes.size
 
     @property
@@ -165,8 +159,7 @@ class ErrorsByThreshold:
         """The area under the ROC curve: how often, of two rows of different classes, that of the
         second has the larger decision; ties count half.
         """
-        wrong, found = self.roc
-        return float(-np.trapezoid(found, wrong))
+        return float(roc_auc_score(self.is_second, self.decisions))
 
     @property
     def precision(self) -> Array:
@@ -181,9 +174,7 @@ class ErrorsByThreshold:
     @property
     def average_precision(self) -> float:
         """The mean precision over the second class's rows, each at the threshold just below it."""
-        found = self.roc[1]
-        steps = -np.diff(found, append=0.0)
-        return float(steps @ np.where(steps > 0.0, self.precision, 0.0))
+        return float(average_precision_score(self.is_second, self.decisions))
 
     def steps(self, *always: float) -> Array:
         """At most about 240 of the thresholds, which a slider can hold, with those given and 0."""
@@ -244,22 +235,9 @@ class ErrorsByThreshold:
         )
 
 
-def _by_class(decisions: Array, is_second: Mask) -> tuple[Array, Array]:
-    """The sorted decisions of the rows of the first class, and of those of the second."""
-    return np.sort(decisions[~is_second]), np.sort(decisions[is_second])
-
-
-def _counts_above(by_class: tuple[Array, Array], thresholds: Array) -> tuple[Array, Array]:
-    """False positives and false negatives (L,) of sorted decisions by class."""
-    first, second = by_class
-    false_positives = first.size - np.searchsorted(first, thresholds, side="right")
-    false_negatives = np.searchsorted(second, thresholds, side="right")
-    return false_positives.astype(float), false_negatives.astype(float)
-
-
-def _are(count: float) -> str:
+def _are(count: int) -> str:
     """How many rows, with their verb."""
-    return f"{count:.0f} {'is' if count == 1 else 'are'}"
+    return f"{count} {'is' if count == 1 else 'are'}"
 
 
 def _cheapest(thresholds: Array, costs: Array) -> float:
