@@ -5,7 +5,7 @@
 Samples of the library, and tables of DIR where it holds ``targets.csv``; at most ``ROWS`` rows to
 learn from, a quarter of the table held out. One linear and one RBF kernel per column, of variance
 one; lam of MKL-GOMP with five kernels by three folds. The first k kernels of a method are those of
-`mklcore.answer.choices.excesses`; the best known choice is that of the longest search. Accuracies
+`mklcore.estimators.best_k.excesses`; the best known choice is that of the longest search. Accuracies
 on held-out rows are shown from ``FEW`` splits on. Seconds are those of one thread. The record keeps
 what was measured; ``--page`` writes the tables between their marks, from the record.
 """
@@ -24,10 +24,11 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from benchmarks.lines import command_line, include, read_record, targets_of, write_record
 from benchmarks.tables import HELD_OUT
-from mklcore.answer.choices import SAME, excesses
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.best_k import excesses
+from mklcore.figures.captions import PROVEN
 from mklcore.figures.style import counted
 from mklcore.io.catalog import ESTIMATORS
 
@@ -153,7 +154,7 @@ def of_choices(record: Mapping[str, Any]) -> list[str]:
     for label in CHOICES:
         found = np.array([np.array(run["above"][label], dtype=float)[places] for run in runs])
         known = found[np.isfinite(found)]
-        share = 100 * np.mean(known <= SAME)
+        share = 100 * np.mean(known <= PROVEN)
         lines.append(f"| {label} | {share:.0f} % | {100 * known.mean():.2g} % |")
     return lines
 

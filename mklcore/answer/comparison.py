@@ -29,34 +29,24 @@ from mklcore.paths.scoring import SHARES, PairedScore, compare_scores
 
 
 class ComparedAnswer(NamedTuple):
-    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``,
-    the ``gap`` of the first answer's score to it with ``gap_error`` and ``floor``; how many of how
-    many kernels it uses; and its ``relation`` to the target, see `judge`.
+    """One answer: its ``score`` by folds, what the rows that judge give, with the ``gap`` of the
+    first answer's score to it; how many of how many kernels it uses; and its ``relation`` to the
+    target, see `judge`.
     """
 
     name: str
     score: float
-    judged: float
-    error: float
-    gap: float
-    gap_error: float
+    judged: PairedScore
     kernels: int
     of: int
-    floor: float = 0.0
-    relation: str | None = None
+    relation: str | None
 
     @property
     def place(self) -> str:
         """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind"
         or "ahead".
         """
-        first = PairedScore(
-            self.judged,
-            self.error,
-            self.gap,
-            self.gap_error,
-            self.floor,
-        ).place
+        first = self.judged.place
         return {"ahead": "behind", "behind": "ahead"}.get(first, first)
 
 
@@ -95,7 +85,7 @@ class Comparison:
             rows = judged_by(self.rows, self.held_out)
             return f"None of them shows a sign of a relation to the target ({rows})."
         level = [first, *(one for one in others if one.place in ("same", "level"))]
-        alike = [one for one in level if one is first or one.gap <= one.gap_error]
+        alike = [one for one in level if one is first or one.judged.gap <= one.judged.gap_error]
         sparse = min(alike, key=lambda one: one.kernels)
         needs = sparse.kernels < max(one.kernels for one in level)
         better = surely_better(self.references)
@@ -113,7 +103,7 @@ class Comparison:
         for place in ("behind", "ahead"):
             found = [one for one in others if one.place == place]
             if found:
-                gaps = joined([self._gap(abs(one.gap)) for one in found])
+                gaps = joined([self._gap(abs(one.judged.gap)) for one in found])
                 verb = "is" if len(found) == 1 else "are"
                 parts.append(
                     f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}"
@@ -183,16 +173,7 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     answers = []
     for (name, one), own in zip(ordered, measured, strict=True):
         kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
-        answers.append(
-            ComparedAnswer(
-                name,
-                one.score,
-                *own[:4],
-                *kernels,
-                own.floor,
-                one.verdict.relation,
-            )
-        )
+        answers.append(ComparedAnswer(name, one.score, own, *kernels, one.verdict.relation))
     return Comparison(
         tuple(answers),
         first.scoring,

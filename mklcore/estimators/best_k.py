@@ -5,13 +5,14 @@ can be.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
+from mklcore.errors import Progress
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings, target_of
@@ -22,6 +23,7 @@ from mklcore.problem.driver import Fit, Record, Status
 from mklcore.problem.losses import Loss, make_loss
 from mklcore.sparse.best_k import BestK, Found
 
+MOST_SIZES = 10  # sizes of a path whose best choices are searched for
 _FEW_VALUES = 2  # a target of so many values is one of classes
 
 
@@ -256,3 +258,71 @@ def best_k_kernels(
     kind = BestSetClassifier if is_classes else BestSetRegressor
     model = kind(lam=lam, max_relaxations=max_relaxations, kernels=kernels)
     return fit_path(model, X, target, "s", list(range(1, k + 1)))
+
+
+def is_searched(path: Path) -> bool:
+    """Whether the best choices of as many kernels can be searched for: along s, with squared loss
+    and kernels that are not approximated.
+    """
+    model = path.estimators[0]
+    is_exact = getattr(model, "approximation", None) is None
+    return path.param == "s" and is_exact and bool(np.isfinite(path.dual_gap).any())
+
+
+def best_choices(
+    path: Path,
+    X: Any,
+    y: Any,
+    max_relaxations: int,
+    callback: Progress | None = None,
+) -> Path:
+    """The best kernels for the sizes of a path of MKL-GOMP, on the rows ``X`` and the target ``y``
+    that it was fitted on: the smallest ``MOST_SIZES`` sizes, with ``max_relaxations`` for each.
+    """
+    model = path.estimators[0]
+    kind = BestSetClassifier if hasattr(model, "classes_") else BestSetRegressor
+    unfitted = kind(max_relaxations=max_relaxations)
+    own = model.get_params()
+    shared = {name: own[name] for name in unfitted.get_params() if name in own}
+    unfitted.set_params(**shared)
+    sizes = np.unique(path.n_nonzero[path.n_nonzero > 0])[:MOST_SIZES]
+    return fit_path(unfitted, X, y, "s", sizes.tolist(), callback=callback)
+
+
+def excesses(best: Path, X: Any, y: Any, others: Mapping[str, Path]) -> dict[str, Array]:
+    """How much larger the objective of each method's first k kernels is than that of the best k.
+
+    Gives, by the name of the method, a share (L,) for every size k of ``best``. NaN: no point of
+    the path has k kernels, or the k-th and the next weigh alike. Negative: the search of the best
+    ended early and missed them.
+
+    ``X`` and ``y`` are the rows of ``best``. The first k kernels of a method are the k largest
+    weights at the point of its path that uses the fewest kernels, but at least k; the nearest to
+    the point that folds chose where several use as few. They are learned anew with the problem of
+    ``best``.
+    """
+    found = {name: np.full(len(best), np.nan) for name in others}
+    same = {name: one for name, one in others.items() if one.kernel_names == best.kernel_names}
+    if not same:
+        return found
+    model = best.estimators[0]
+    problem = model.problem(*model.training_stack(X, y))
+    for name, other in same.items():
+        for place, size in enumerate(best.n_nonzero):
+            first = _first_kernels(other, int(size))
+            if first is not None:
+                found[name][place] = problem.value(first) / best.objective[place] - 1.0
+    return found
+
+
+def _first_kernels(path: Path, size: int) -> Indices | None:
+    """The first ``size`` kernels of a method, None where its path does not say which they are."""
+    enough = np.flatnonzero(path.n_nonzero >= size)
+    if not enough.size:
+        return None
+    away = np.abs(np.arange(len(path)) - path.first_look)
+    point = min(enough, key=lambda k: (path.n_nonzero[k], away[k]))
+    weights = path.weights[point]
+    order: Indices = np.argsort(-weights, kind="stable")
+    last, following = np.append(weights[order], 0.0)[size - 1 : size + 1]
+    return order[:size] if last > following else None  # else they are not the largest alone

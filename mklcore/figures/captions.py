@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ import numpy as np
 from mklcore.arrays import Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.paths.path import Path
 from mklcore.paths.scoring import ACCEPTED
 from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
 
 # Statuses of methods that select kernels: another selection may be better than a solved one.
 _SELECTED = ("COMPLETE", "NO_GAIN", "EXHAUSTED", "BOUNDED")
 PROVEN = 1e-6  # relative gap below which a selection counts as optimal
+MOST_NAMED = 3  # kernels that a sentence names on one side
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
@@ -258,3 +260,104 @@ def _as_one(name: str, family: str) -> tuple[str, str]:
     elif " × " in name.rpartition(", ")[2]:
         return name, ""
     return name, name.split()[0].lower()
+
+
+# How far a choice of few kernels is from the best choice of as many
+
+
+def behind_best(
+    path: Path,
+    index: int,
+    best: Path | None = None,
+    named: Callable[[str], str] = str,
+) -> str:
+    """How far the kernels of a point of ``path`` are from the best choice of as many; "" without a
+    certificate.
+
+    ``best`` is a path of the best k kernels on the same rows; it is ignored where it was solved
+    with another lam, for other kernels, or not for this number of them. ``named`` writes the name
+    of a kernel.
+    """
+    value = float(path.objective[index])
+    gap = float(path.relative_gap[index])
+    if not np.isfinite(gap):
+        return ""
+    size = int(path.n_nonzero[index])
+    kernels = f"{size} kernels" if size > 1 else "kernel"
+    are = "are" if size > 1 else "is"
+    place = None if best is None else _same_problem(path, index, best)
+    if best is None or place is None:
+        if gap <= PROVEN:
+            return f"The chosen {kernels} {are} proven best."
+        return f"The objective of the best {kernels} is at most {style.percent(gap)} lower."
+    lowest = float(best.objective[place])
+    bound = max(value * (1.0 - gap), lowest * (1.0 - float(best.relative_gap[place])))
+    is_proven = bound >= lowest * (1.0 - PROVEN)
+    excess = value / lowest - 1.0
+    if excess <= PROVEN:
+        if is_proven:
+            return f"The chosen {kernels} {are} proven best."
+        left = style.percent(1.0 - bound / value)
+        return (
+            f"The search found nothing better than the chosen {kernels}; the best {are} at "
+            f"most {left} lower."
+        )
+    found = "" if is_proven else " that were found"
+    said = f"The objective is {style.percent(excess)} above that of the best {kernels}{found}"
+    more = (
+        "" if is_proven else f" The best can be {style.percent(1.0 - bound / lowest)} lower still."
+    )
+    return f"{said}: {_exchanged(path, index, best, place, named)}.{more}"
+
+
+def alternatives(
+    best: Path,
+    index: int,
+) -> list[tuple[tuple[str, ...], float]]:
+    """The choices within 1 % of the best that the search met, the best first: their kernels, and by
+    which share their objective is above the lowest.
+    """
+    names = labels(best.kernel_names, best.kernel_families)
+    lowest = float(best.objective[index])
+    return [
+        (tuple(names[m] for m in chosen), max(found / lowest - 1.0, 0.0))
+        for chosen, found in best.estimators[index].alternatives_
+    ]
+
+
+def _same_problem(path: Path, index: int, best: Path) -> int | None:
+    """The point of ``best`` that solves the problem of this point, None where there is none."""
+    if path.kernel_names != best.kernel_names:
+        return None
+    wanted = _settings(path, index)
+    for place in range(len(best)):
+        if _settings(best, place) == wanted and best.n_nonzero[place] == path.n_nonzero[index]:
+            return place
+    return None
+
+
+def _settings(path: Path, index: int) -> tuple[Any, ...]:
+    """What the problem of a point depends on, beside rows and kernels."""
+    model = path.estimators[index]
+    return getattr(model, "lam", None), getattr(model, "fit_intercept", None)
+
+
+def _exchanged(
+    path: Path,
+    index: int,
+    best: Path,
+    place: int,
+    named: Callable[[str], str],
+) -> str:
+    """Which kernels were taken where others belong."""
+    names = labels(path.kernel_names, path.kernel_families)
+    own = np.asarray(path.weights[index]) > 0.0
+    theirs = np.asarray(best.weights[place]) > 0.0
+    taken = [named(names[m]) for m in np.flatnonzero(own & ~theirs)]
+    missed = [named(names[m]) for m in np.flatnonzero(theirs & ~own)]
+    if not taken or len(taken) > MOST_NAMED:
+        return f"{len(taken)} of its kernels are not among them"
+    return (
+        f"it took {style.joined(taken)} where {style.joined(missed)} "
+        f"{'belongs' if len(missed) == 1 else 'belong'}"
+    )

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.choices import SAME
 from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
+from mklcore.figures.captions import PROVEN
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from pages.compare import sidebar
@@ -126,10 +126,10 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
                 "method": one.name,
                 "at": players.where(path, k),
                 "by folds": one.score,
-                "held out": one.judged,
-                "± held out": one.error,
-                "behind the first": one.gap,
-                "± behind": one.gap_error,
+                "held out": one.judged.score,
+                "± held out": one.judged.error,
+                "behind the first": one.judged.gap,
+                "± behind": one.judged.gap_error,
                 "kernels used": one.kernels,
                 "gap": float(path.relative_gap[k]),
                 "solved": path.statuses[k].ok,
@@ -214,7 +214,7 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
 
 def beside_best(share: float) -> str:
     """Where an objective is beside that of the best kernels that are known."""
-    if abs(share) <= SAME:
+    if abs(share) <= PROVEN:
         return "does as well"
     return f"is {style.percent(abs(share))} {'above' if share > 0.0 else 'below'}"
 

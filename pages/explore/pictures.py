@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.choices import alternatives, behind_best, is_searched
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.verdict import change
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
+from mklcore.estimators.best_k import is_searched
 from mklcore.estimators.calibration import reliability
 from mklcore.estimators.inspection.curves import (
     column_effect,
@@ -41,6 +41,7 @@ from mklcore.figures import (
     weight_path,
     word_bars,
 )
+from mklcore.figures.captions import alternatives, behind_best
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status

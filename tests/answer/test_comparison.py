@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 import mklcore as mkl
 from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
 from mklcore.answer.verdict import ComparedReference
+from mklcore.paths.scoring import PairedScore
 from tests.helpers.refusals import data_error
 
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
@@ -27,12 +28,10 @@ def made(seed):
         ComparedAnswer(
             name,
             0.9,
-            0.9 - gap,
-            error,
-            float(gap),
-            0.0 if k == 0 else error,
+            PairedScore(0.9 - gap, error, float(gap), 0.0 if k == 0 else error),
             int(rng.integers(1, of + 1)),
             of,
+            None,
         )
         for k, (name, gap) in enumerate(zip(rng.permutation(NAMES), gaps, strict=False))
     ]
@@ -71,11 +70,11 @@ def test_the_sentence_says_what_the_figures_say():
         if needs := re.search(r"; ([^;]*) needs (\d+) of (\d+) kernels for the same score", said):
             (sparse,) = [one for one in found.answers if one.name == needs[1]]
             assert (sparse.kernels, sparse.of) == (int(needs[2]), int(needs[3]))
-            assert sparse is first or sparse.gap <= sparse.gap_error
+            assert sparse is first or sparse.judged.gap <= sparse.judged.gap_error
             alike = [
                 one
                 for one in found.answers
-                if one.place in ("same", "level") and one.gap <= one.gap_error
+                if one.place in ("same", "level") and one.judged.gap <= one.judged.gap_error
             ]
             assert sparse.kernels <= min(one.kernels for one in alike)
 
@@ -89,10 +88,10 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
     )
     for one in found.answers:
         own = answers[one.name]
-        assert one.judged == pytest.approx(
-            accuracy_score(own.test.y, own.model.predict(own.test.X))
-        )
-        assert one.gap == pytest.approx(found.answers[0].judged - one.judged)
+        judged = one.judged
+        expected = accuracy_score(own.test.y, own.model.predict(own.test.X))
+        assert judged.score == pytest.approx(expected)
+        assert judged.gap == pytest.approx(found.answers[0].judged.score - judged.score)
         assert one.kernels == own.path.n_nonzero[own.index]
     assert (found.rows, found.held_out) == (30, True)
     assert found.references == answers[found.answers[0].name].verdict.references
@@ -127,7 +126,8 @@ def test_what_cannot_be_compared_is_refused():
 def test_answers_are_compared_by_the_verdict_that_each_has_alone(relations, said):
     named = zip("ab", relations, strict=True)
     answers = [
-        ComparedAnswer(name, -0.1, -0.1, 0.1, 0.0, 0.1, 2, 4, relation=one) for name, one in named
+        ComparedAnswer(name, -0.1, PairedScore(-0.1, 0.1, 0.0, 0.1), 2, 4, one)
+        for name, one in named
     ]
     found = str(Comparison(tuple(answers), "R²", 40, True))
     assert said in found

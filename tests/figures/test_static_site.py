@@ -12,8 +12,8 @@ import pandas
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.in_browser import OpenedTable
 from mklcore.errors import DataError
+from mklcore.in_browser import OpenedTable
 from mklcore.io import launcher
 from tests.helpers.refusals import data_error, parameter_error
 
@@ -112,7 +112,7 @@ def test_a_site_holds_the_library_and_the_pyodide_that_it_needs(tmp_path, capsys
     assert not (tmp_path / "site" / "pyodide" / "other.whl").exists()
     with zipfile.ZipFile(tmp_path / "site" / "library.zip") as archive:
         names = archive.namelist()
-    assert {"mklcore/answer/in_browser.py", "latex2mathml/converter.py"} < set(names)
+    assert {"mklcore/in_browser.py", "latex2mathml/converter.py"} < set(names)
     assert not [name for name in names if "__pycache__" in name or "_app/" in name]
 
 

@@ -17,10 +17,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.answer.candidates import Request
-from mklcore.answer.choices import behind_best
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
+from mklcore.figures.captions import behind_best
 from pages.explore import errors, pictures, questions
 from pages.shared.export import files, saved, scripts
 from pages.shared.private_streamlit import plain

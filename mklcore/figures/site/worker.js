@@ -6,7 +6,7 @@ async function begin({ pyodide, packages, archive, origin }) {
   await python.loadPackage(packages, { messageCallback: () => {} });
   const library = await (await fetch(new URL(archive, origin))).arrayBuffer();
   python.unpackArchive(library, "zip", { extractDir: "/home/pyodide" });
-  return { python, table: python.runPython("from mklcore.answer.in_browser import OpenedTable; OpenedTable()") };
+  return { python, table: python.runPython("from mklcore.in_browser import OpenedTable; OpenedTable()") };
 }
 
 // An error of the library is a sentence for a person; of any other the last line is shown, as a fault of ours.

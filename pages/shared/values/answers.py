@@ -22,7 +22,6 @@ from typing import Any
 
 from sklearn.base import clone
 
-from mklcore.answer import choices
 from mklcore.answer.candidates import Request, ScoredCandidate, machine
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, answered, stages
@@ -30,7 +29,9 @@ from mklcore.answer.thresholds import USUAL as USUAL_THRESHOLD
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError, suppress_convergence_warnings
+from mklcore.estimators import best_k
 from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
+from mklcore.io.catalog.controls import RELAXATIONS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.choosing import CrossValidated, cross_validate_path
@@ -428,7 +429,9 @@ def best_choices(params: Params, asked: bool = True) -> Found:
         rows = found.path_rows
         tick = work.counted(progress, "sizes")
         with one_blas_thread(), suppress_convergence_warnings():
-            return choices.best_choices(found.path, found.request.given(rows), rows.y, tick)
+            return best_k.best_choices(
+                found.path, found.request.given(rows), rows.y, RELAXATIONS, tick
+            )
 
     return _later(params, "best choices", make, "Best choices", asked, 10.0, compiled=True)
 
@@ -516,7 +519,7 @@ def excesses(every: Sequence[ComparedMethod], best: Exploration) -> Found:
 
     def make(progress: Progress) -> dict[str, Array]:
         rows = best.path_rows
-        return choices.excesses(best.path, best.request.given(rows), rows.y, others)
+        return best_k.excesses(best.path, best.request.given(rows), rows.y, others)
 
     name = "behind the best", *ready
     return work.get(name, make, title="Beside the best kernels", compiled=False)
