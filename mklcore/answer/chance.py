@@ -28,8 +28,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from mklcore.answer.candidates import DividedRows, Request, kernel_along, landmarks, targets
 from mklcore.answer.verdict import BETTER, NONE, RELATED
@@ -218,12 +218,10 @@ def association_of(Y: Array, F: Array, are_classes: bool) -> tuple[str, float]:
 
 def area_under_curve(Y: Array, F: Array) -> float:
     """How often a row of a class is ranked above another, (n, T) by class, as a mean over classes."""
-    areas = []
-    for y, ranks in zip(Y.T, rankdata(F, axis=0).T, strict=True):
-        own = y > 0.0
-        if own.any() and not own.all():
-            areas.append(0.5 + (ranks[own].mean() - ranks[~own].mean()) / len(y))
-    return float(np.mean(areas)) if areas else 0.5
+    varies = np.ptp(Y, axis=0) > 0.0
+    if not varies.any():
+        return 0.5
+    return float(roc_auc_score(Y[:, varies] > 0.0, F[:, varies]))
 
 
 # Where every row was learned from
@@ -253,15 +251,7 @@ def p_value_of_refits(divided: DividedRows) -> float:
     if Y.shape[1] > MOST_CLASSES:
         largest = np.argsort(-Y.sum(axis=0), kind="stable")
         Y = Y[:, largest[:MOST_CLASSES]]
-    orders = [
-        np.arange(n),
-        *permutations(
-            n,
-            REFITS,
-            request.seed,
-            rows.row_groups,
-        ),
-    ]
+    orders = [np.arange(n), *permutations(n, REFITS, request.seed, rows.row_groups)]
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
     # The folds of candidates have equal shares of each class, which permuted targets would not
     # have.
@@ -320,11 +310,9 @@ def machines(
 
 def plain_kernels(rows: Dataset, request: Request) -> Iterator[Array]:
     """Kernels (n, n) of the rows that look at no target, each of variance one in its feature space."""
-    if request.stack is not None:
-        yield of_variance_one(np.mean(request.given(rows).values, axis=0))
-        return
-    if request.kernels is not None:
-        yield of_variance_one(np.mean(request.kernels.grams(rows).values, axis=0))
+    if not (request.stack is None and request.kernels is None):
+        given = request.given(rows) if request.kernels is None else request.kernels.grams(rows)
+        yield of_variance_one(np.mean(given.values, axis=0))
         return
     for curved in (False, True):
         kernels = KernelDictionary.recommended(rows, whole=False, curved=curved)
@@ -332,11 +320,8 @@ def plain_kernels(rows: Dataset, request: Request) -> Iterator[Array]:
         features = approximation.features(kernels.on(rows), rows.table).table.astype(float)
         yield of_variance_one(features @ features.T)
     if rows.n_features:
-        X = standardised(rows.X)
-        apart = cdist(X, X, "cityblock")
-        middle = float(np.median(apart[apart > 0.0]))
-        for width in WIDTHS:
-            yield of_variance_one(np.exp(apart / (-width * middle)))
+        whole = KernelDictionary.laplacian_grid(WIDTHS).on(rows)
+        yield from map(of_variance_one, whole.grams(rows, normalise=None).values)
 
 
 def of_variance_one(K: Array) -> Array:

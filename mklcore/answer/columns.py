@@ -87,18 +87,11 @@ def select_columns(
             f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} "
             "are needed."
         )
-    drawn: tuple[str, ...] = ()
-    if data.n_samples > MOST_ROWS:
-        drawn = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
-        data = data.drawn(MOST_ROWS, seed)
-    return selection_of(explore(data, seed=seed, test_size=0.0, callback=callback), fdr, drawn)
+    found = explore(data, seed=seed, test_size=0.0, max_rows=MOST_ROWS, callback=callback)
+    return selection_of(found, fdr)
 
 
-def selection_of(
-    found: Exploration,
-    fdr: float,
-    notes: tuple[str, ...] = (),
-) -> ColumnSelection:
+def selection_of(found: Exploration, fdr: float) -> ColumnSelection:
     """The columns of an answer that are distinguishable from noise."""
     p_values = found.column_p_values or {}
     names = sorted(p_values, key=lambda name: (p_values[name], name))
@@ -109,4 +102,4 @@ def selection_of(
     note = f"Of the {count} columns named, a share of {fdr:.0%} is expected to be false at most."
     if not count:
         note = f"No column can be named at a rate of {fdr:g}: take a higher fdr, or more rows."
-    return ColumnSelection(tuple(names[:count]), p_values, threshold, (note, *notes))
+    return ColumnSelection(tuple(names[:count]), p_values, threshold, (note, *found.divided.notes))

@@ -181,13 +181,9 @@ class Exploration(AnswersRows):
         """How many rows the path was fitted on."""
         used = self.path_rows.n_samples
         of = self.learnt_from.n_samples
-        if used == of:
-            return RowsUsed(used, of, "all rows")
-        return RowsUsed(
-            used,
-            of,
-            "drawn at random" if self.request.hold_out == RANDOM else "nearest to those held out",
-        )
+        is_random = self.request.hold_out == RANDOM
+        how = "drawn at random" if is_random else "nearest to those held out"
+        return RowsUsed(used, of, how if used < of else "all rows")
 
     @property
     def baselines(self) -> dict[str, float]:

@@ -154,11 +154,9 @@ def _plain_models(train: Dataset) -> dict[str, list[Any]]:
     is_number = train.task == "regression"
     forest: Any = RandomForestRegressor if is_number else RandomForestClassifier
     boosting: Any = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
-    steps = STEPS
     features = 0.5 if is_number else "sqrt"
-    if not is_number:
-        classes = np.unique(train.y).size
-        steps = min(STEPS, max(FEWEST_STEPS, MOST_TREES // classes))
+    columns = 1 if is_number else np.unique(train.y).size
+    steps = min(STEPS, max(FEWEST_STEPS, MOST_TREES // columns))
     trees = {
         "forest": [
             forest(N_TREES, min_samples_leaf=rows, max_features=features, random_state=0)
@@ -169,8 +167,6 @@ def _plain_models(train: Dataset) -> dict[str, list[Any]]:
             for leaves in LEAVES
         ],
     }
-    if not train.n_features:  # there are sequences only, which trees cannot read
-        trees = {}
     if not is_number:
         return {"majority": [DummyClassifier()], **trees}
     found: dict[str, list[Any]] = {"mean": [DummyRegressor()]}

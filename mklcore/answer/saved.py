@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -63,16 +63,9 @@ class SavedAnswer(AnswersRows):
         if sure is not None:  # around one model, not around its copy
             sure = copy.copy(sure)
             sure.estimator = sure.estimator_ = found.model
+        names = [one.name for one in fields(cls)]
         return cls(
-            found.model,
-            found.verdict,
-            found.columns,
-            found.path,
-            found.index,
-            found.notes,
-            found.label,
-            sure,
-            found.threshold,
+            **{name: getattr(found, name) for name in names if name != "conformal"}, conformal=sure
         )
 
     def __repr__(self) -> str:
@@ -109,11 +102,8 @@ def check(value: Any) -> None:
             isinstance(found, SavedAnswer)
             and isinstance(found.verdict, Verdict)
             and isinstance(found.path, Path)
-        )
-        fits = (
-            fits
-            and hasattr(found.model, "kernel_names_")
             and isinstance(found.conformal, Conformal | None)
+            and hasattr(found.model, "kernel_names_")
         )
         if fits and found.threshold != USUAL:
             check_threshold(found.model, found.threshold)

@@ -25,7 +25,8 @@ from mklcore.errors import DataError, ParameterError
 )
 def test_the_bound_by_hand(p_values, fdr, count):
     known = {f"x{k}": value for k, value in enumerate(p_values)}
-    found = selection_of(SimpleNamespace(column_p_values=known), fdr)
+    divided = SimpleNamespace(notes=())
+    found = selection_of(SimpleNamespace(column_p_values=known, divided=divided), fdr)
     assert found.names == tuple(f"x{k}" for k in range(count))
     assert found.threshold == (max(p_values[:count]) if count else 0.0)
     assert (f"Of the {count} columns named" if count else "No column can be named") in found.notes[
@@ -49,7 +50,7 @@ def test_curved_and_straight_columns_are_named(task, monkeypatch):
     found = mkl.select_columns(made(task=task))
     assert {"x0", "x1", "x3", "x4"} <= set(found.names)
     assert len(found.names) <= 8
-    assert found.notes[-1] == "150 of 160 rows were used."
+    assert found.notes[-1] == "Learned from 150 of 160 rows, drawn at random."
 
 
 def test_noise_names_no_column():
