@@ -11,7 +11,6 @@ powers of ten. A peer that is not installed has no line.
 
 from __future__ import annotations
 
-import html
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
@@ -28,13 +29,15 @@ from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import around_svc
 from benchmarks.peers import by_easy, by_himalaya
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.figures.saving import save
 from mklcore.figures.style import PALETTE
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "growth.svg"
-WIDTH, HEIGHT = 330, 330  # of a panel and of the picture
+WIDTH, HEIGHT = 960, 380
+AXES = ("rows", "kernels")  # whose curves are drawn
 MOST = 3.1  # exponent that no method may exceed
 REPEATS = 2
 
@@ -187,63 +190,37 @@ def line(growth: Growth, seconds: Sequence[float]) -> Line:
     return Line(what, [last], "CPU s", before * step**MOST, f"an exponent of {MOST} allows", note)
 
 
-def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> str:
-    """Time over size as SVG, rows on the left and kernels in the middle, one line a method, both on
-    a log scale; the names stand on the right, peers with dashed lines.
+def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> go.Figure:
+    """Time over rows on the left and over kernels on the right, one line a method, on scales of
+    powers of ten; the lines of peers are dashed.
     """
-    axes = ("rows", "kernels")
-    shown = [(growth, seconds) for growth, seconds in curves if growth.axis in axes]
-    names = list(dict.fromkeys(growth.what for growth, _ in shown))
-    peers = {growth.what for growth, _ in shown if growth.package != "mklcore"}
-    strokes = {name: _stroke(place, name in peers) for place, name in enumerate(names)}
-    parts = []
-    for place, axis in enumerate(axes):
-        panel = [(growth, seconds) for growth, seconds in shown if growth.axis == axis]
-        if panel:
-            parts += _panel(panel, 50 + place * (WIDTH + 40), axis, strokes)
-    left = 50 + len(axes) * (WIDTH + 40)
-    for place, name in enumerate(names):
-        y = 26 + 17 * place
-        parts.append(f'<path d="M{left},{y} h26" {strokes[name]}/>')
-        parts.append(f'<text x="{left + 32}" y="{y + 4}">{html.escape(name)}</text>')
-    size = f'viewBox="0 0 {left + 250} {HEIGHT}" font-family="sans-serif" font-size="11"'
-    title = "<title>CPU seconds of every method over rows and over kernels</title>"
-    lines = "\n".join([title, *parts])
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="#767676">\n{lines}\n</svg>\n'
-
-
-def _stroke(place: int, is_peer: bool) -> str:
-    """How the line of one method is drawn: peers dashed, and methods beyond the palette dash-dot."""
-    again, colour = divmod(place, len(PALETTE))
-    pattern = "5 3" if is_peer else "9 3 2 3" if again else "none"
-    return f'fill="none" stroke="{PALETTE[colour]}" stroke-width="2" stroke-dasharray="{pattern}"'
-
-
-def _panel(
-    curves: Sequence[tuple[Growth, Sequence[float]]], left: int, axis: str, strokes: dict[str, str]
-) -> list[str]:
-    """The curves of one axis, with the sizes and the times that its edges stand for."""
-    sizes = np.log10([size for growth, _ in curves for size in growth.sizes])
-    times = np.log10([one for _, seconds in curves for one in seconds])
-    bottom = HEIGHT - 40
-    parts = []
-    for exponent in range(int(np.ceil(times.min())), int(np.floor(times.max())) + 1):
-        y = 20 + (bottom - 20) * (times.max() - exponent) / np.ptp(times)
-        parts.append(f'<path d="M{left},{y:.0f} h{WIDTH}" stroke="#767676" stroke-width=".3"/>')
-        label = f"{10.0**exponent:g} s"
-        parts.append(f'<text x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{label}</text>')
-    for size in sorted({size for growth, _ in curves for size in growth.sizes}):
-        x = left + WIDTH * (np.log10(size) - sizes.min()) / np.ptp(sizes)
-        parts.append(f'<text x="{x:.0f}" y="{bottom + 16}" text-anchor="middle">{size:,}</text>')
-    parts.append(
-        f'<text x="{left + WIDTH / 2:.0f}" y="{bottom + 32}" text-anchor="middle">{axis}</text>'
-    )
+    figure = make_subplots(cols=2, horizontal_spacing=0.08, y_title="CPU seconds")
+    names = list(dict.fromkeys(growth.what for growth, _ in curves))
     for growth, seconds in curves:
-        across = left + WIDTH * (np.log10(growth.sizes) - sizes.min()) / np.ptp(sizes)
-        down = 20 + (bottom - 20) * (times.max() - np.log10(seconds)) / np.ptp(times)
-        points = " ".join(f"{x:.0f},{y:.0f}" for x, y in zip(across, down, strict=True))
-        parts.append(f'<polyline points="{points}" {strokes[growth.what]}/>')
-    return parts
+        if growth.axis not in AXES:
+            continue
+        again, colour = divmod(names.index(growth.what), len(PALETTE))
+        dash = "dash" if growth.package != "mklcore" else "dashdot" if again else "solid"
+        figure.add_scatter(
+            x=growth.sizes,
+            y=seconds,
+            mode="lines",
+            line={"color": PALETTE[colour], "dash": dash},
+            name=growth.what,
+            legendgroup=growth.what,
+            showlegend=growth.axis == AXES[0],
+            row=1,
+            col=1 + AXES.index(growth.axis),
+        )
+    for col, axis in enumerate(AXES, 1):
+        sizes = {size for growth, _ in curves if growth.axis == axis for size in growth.sizes}
+        figure.update_xaxes(type="log", tickvals=sorted(sizes), title=axis, col=col)
+    figure.update_yaxes(type="log", dtick=1, gridcolor="rgba(118, 118, 118, 0.4)")
+    figure.update_xaxes(showgrid=False)
+    clear = "rgba(0, 0, 0, 0)"
+    figure.update_layout(paper_bgcolor=clear, plot_bgcolor=clear, font_color="#767676")
+    figure.update_layout(margin={"t": 10, "r": 10, "b": 50, "l": 60})
+    return figure.update_layout(legend={"tracegroupgap": 0, "font_size": 11})
 
 
 def run(*chosen: str) -> list[Line]:
@@ -258,7 +235,7 @@ def run(*chosen: str) -> list[Line]:
             lines.append(line(*curves[-1]))
             print(reported(lines[-1:]).splitlines()[-1], flush=True)
     if not chosen:
-        PICTURE.write_text(picture(curves), encoding="utf-8")
+        save(picture(curves), PICTURE, width=WIDTH, height=HEIGHT)
     return lines
 
 
