@@ -37,7 +37,6 @@ POINTS = 25
 PATIENCE = 60.0
 # for a fragment that runs by itself: one of a page that has been drawn again is never answered
 CLOCK_SECONDS = 2.0
-ANSWERS = "file_urls_response", "backend_operation_response"
 
 
 @dataclass
@@ -57,16 +56,12 @@ class Session:
     by themselves.
     """
 
-    def __init__(self, url: str, page: str = "", query: str = "", resumes: str = "") -> None:
-        """Come to a page under a query; ``resumes`` is the name of the session that the tab says it
-        had before.
-        """
-        place = urlsplit(url)
-        self._resumes = resumes
-        self.host = place.netloc
+    def __init__(self, url: str, page: str = "", query: str = "") -> None:
+        """Come to a page under a query."""
+        self.host = urlsplit(url).netloc
         self.page = page
         self.query = query
-        self.id = self.script = self.token = self.sent = ""
+        self.id = self.script = self.token = ""
         self.elements: dict[tuple[int, ...], tuple[str, Any, str]] = {}
         self.widgets: dict[str, WidgetState] = {}
         self.clocks: dict[str, tuple[float, float]] = {}
@@ -78,8 +73,6 @@ class Session:
     async def __aenter__(self) -> Session:
         self.token = self.token or await asyncio.to_thread(self._cookie)
         names = ["streamlit", self.token or "none"]
-        if self._resumes:
-            names.append(self._resumes)
         cookie = {"Cookie": f"_streamlit_xsrf={self.token}"} if self.token else {}
         self.socket = await websockets.connect(
             f"ws://{self.host}/_stcore/stream",
@@ -154,8 +147,8 @@ class Session:
             self._over.set()
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
-        elif kind in ANSWERS and self._answered is not None and not self._answered.done():
-            self._answered.set_result(getattr(message, kind))
+        elif kind == "file_urls_response" and self._answered is not None:
+            self._answered.set_result(message.file_urls_response)
 
     def found(self, kind: str, text: str = "") -> list[tuple[Any, str]]:
         """The elements of a kind whose text holds ``text``, each with the fragment it is in."""
@@ -214,33 +207,21 @@ class Session:
         asked.file_urls_request.request_id = secrets.token_hex(4)
         asked.file_urls_request.file_names.append(name)
         asked.file_urls_request.session_id = self.id
-        url = (await self._answer(asked)).file_urls[0]
+        self._answered = asyncio.get_running_loop().create_future()
+        await self.socket.send(asked.SerializeToString())
+        url = (await asyncio.wait_for(self._answered, PATIENCE)).file_urls[0]
         if await asyncio.to_thread(self.put, url.upload_url, name, content) not in (200, 204):
             return False
-        self.sent = url.upload_url
         state = WidgetState(id=self.found("file_uploader")[0][0].id)
-        reported = state.file_uploader_state_value.uploaded_file_info.add()
-        reported.name = name
-        reported.size = len(content)
-        reported.file_id = url.file_id
-        reported.file_urls.CopyFrom(url)
+        sent = state.file_uploader_state_value.uploaded_file_info.add()
+        sent.name = name
+        sent.size = len(content)
+        sent.file_id = url.file_id
+        sent.file_urls.CopyFrom(url)
         self.widgets[state.id] = state
         answered = await self.run()
         del self.widgets[state.id]
         return answered
-
-    async def download(self, button: str) -> str:
-        """Press a button that makes a file when it is pressed; return the address of the file."""
-        asked = BackMsg()
-        asked.backend_operation_request.request_id = secrets.token_hex(4)
-        asked.backend_operation_request.session_id = self.id
-        asked.backend_operation_request.deferred_file.file_id = button
-        return str((await self._answer(asked)).deferred_file.url)
-
-    async def _answer(self, asked: BackMsg) -> Any:
-        self._answered = asyncio.get_running_loop().create_future()
-        await self.socket.send(asked.SerializeToString())
-        return await asyncio.wait_for(self._answered, PATIENCE)
 
     def put(self, place: str, name: str, content: bytes) -> int:
         """Send a file to an address that takes files; return the status of the answer."""
@@ -252,7 +233,7 @@ class Session:
         line = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         line.request(
             "PUT",
-            place if place.startswith("/") else f"/{place}",
+            f"/{place.removeprefix('/')}",
             head + content + f"\r\n--{border}--\r\n".encode(),
             {
                 "Content-Type": f"multipart/form-data; boundary={border}",

@@ -2,7 +2,7 @@
 
 Coverage of `explore(...).predict_interval` and `.predict_set`.
 
-    python -m benchmarks.coverage [DIR] [--level 0.9] [--rows 600] [--seeds 1] [--only NAME ...] [--record FILE]
+    python -m benchmarks.coverage [DIR] [--rows 600] [--seeds 1] [--record FILE]
 
 Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most
 ``--rows`` rows are explored and as many others predicted: the share of truths that are covered, and
@@ -17,13 +17,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import mklcore as mkl
-from benchmarks.lines import command_line, read_record, targets_of, write_record
+from benchmarks.lines import command_line, keep, read_record, targets_of
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
+
+LEVEL = 0.9
 
 
 def generated() -> Iterator[tuple[str, Callable[[int], Dataset]]]:
@@ -73,19 +76,27 @@ def _read(file: Path, target: str, _seed: int) -> Dataset:
     return mkl.read_table(file, target=target)
 
 
-def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, float | str | int]:
-    """Coverage and mean size on rows that were not explored."""
+def measured(make: Callable[[int], Dataset], rows: int, seed: int) -> dict[str, Any]:
+    """Coverage and mean size on rows that were not explored, or why there are none."""
+    try:
+        return measured_on(make(seed), rows, seed)
+    except MKLError as error:
+        return {"refused": str(error)}
+
+
+def measured_on(data: Dataset, rows: int, seed: int) -> dict[str, Any]:
+    """The same of one table that is read."""
     started = time.process_time()
     most = min(2 * rows, data.n_samples)
     known, new = data.drawn(most, seed).split(0.5 if most == 2 * rows else 0.3, seed)
     found = mkl.explore(known, seed=seed)
     if data.task == "regression":
-        ends = found.predict_interval(new.X, level)
+        ends = found.predict_interval(new.X, LEVEL)
         covered = (ends[:, 0] <= new.y) & (new.y <= ends[:, 1])
-        tail = (1.0 - level) / 2.0
+        tail = (1.0 - LEVEL) / 2.0
         size = float(np.mean(np.diff(ends)) / np.ptp(np.quantile(known.y, [tail, 1.0 - tail])))
     else:
-        sets = found.predict_set(new.X, level)
+        sets = found.predict_set(new.X, LEVEL)
         covered = sets[np.arange(new.n_samples), np.searchsorted(found.model.classes_, new.y)]
         size = float(sets.sum(axis=1).mean())
     return {
@@ -101,10 +112,8 @@ def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, flo
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--level", type=float, default=0.9)
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
     # tables of strangers: what did not converge is reported by the library elsewhere
@@ -112,19 +121,10 @@ def main() -> None:
     record = read_record(asked.record)
     sources = [*generated(), *(tables(asked.folder) if asked.folder else ())]
     for name, make in sources:
-        if asked.only and not any(part in name for part in asked.only):
-            continue
         for seed in range(asked.seeds):
-            key = f"{name} / {seed} / {asked.level:g} / {asked.rows}"
-            if key in record:
-                continue
-            try:
-                record[key] = measured(make(seed), asked.level, asked.rows, seed)
-            except MKLError as error:
-                record[key] = {"refused": str(error)}
-            print(key, record[key], flush=True)
-            write_record(asked.record, record)
-    ends = f" / {asked.level:g} / {asked.rows}"
+            key = f"{name} / {seed} / {LEVEL:g} / {asked.rows}"
+            keep(asked.record, record, key, partial(measured, make, asked.rows, seed))
+    ends = f" / {LEVEL:g} / {asked.rows}"
     for kind in ("interval", "set"):
         own = [
             one
@@ -139,7 +139,7 @@ def main() -> None:
                 (
                     f"{kind}s of {len(own)} tables and seeds: {covered.mean():.1%} covered "
                     f"(from {covered.min():.1%} to {covered.max():.1%}; asked "
-                    f"{asked.level:.0%}), mean size {size.mean():.2f}"
+                    f"{LEVEL:.0%}), mean size {size.mean():.2f}"
                 )
                 + (" of the width without a model" if kind == "interval" else " classes")
             )

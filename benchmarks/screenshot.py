@@ -1,7 +1,7 @@
 """Make the moving picture of the README: a cursor dragged along the path of an answer, in its
 one-file page.
 
-python -m benchmarks.screenshot [--dark] [OUTPUT.gif]
+python -m benchmarks.screenshot [OUTPUT.gif]
 """
 
 from __future__ import annotations
@@ -61,12 +61,11 @@ def main() -> None:
     words.add_argument(
         "output", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "explore.gif"
     )
-    words.add_argument("--dark", action="store_true", help="take the picture in dark colours")
     asked = words.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "answer.html"
         file.write_text(mkl.explore(mkl.load_sample("breast_cancer")).page(), encoding="utf-8")
-        page = browser.new_page(viewport=SIZE, color_scheme="dark" if asked.dark else "light")
+        page = browser.new_page(viewport=SIZE)
         page.goto(file.as_uri())
         save(frames(page), asked.output)
     print(f"Wrote {asked.output}, {asked.output.stat().st_size / 1e6:.2f} MB.")

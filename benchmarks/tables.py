@@ -2,21 +2,19 @@
 ranks, CPU seconds.
 
     python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--most-rows N]
-        [--record FILE] [--page FILE] [--mark NAME]
+        [--record FILE] [--page FILE]
 
 DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where
-there are classes; `ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian
-kernel of all columns, by values and ranks, with width and ridge by folds, `EBM` an explainable
-boosting machine with its defaults but at most 2,000 rounds, for tables of many columns or classes
-hardly end otherwise, `LightGBM`, `CatBoost` and `xRFM`, a recursive feature machine,
-stop early on a tenth of the rows, the others are scikit-learn's with their parameters by folds on
-at most ``CHOSEN_ON`` rows. EBM, LightGBM, CatBoost and xRFM are measured where interpret-core,
+there are classes; `ours` is the model of `explore(train, test_size=0)`, `EBM` an
+explainable boosting machine with its defaults but at most ``ROUNDS`` rounds, because tables of many
+columns or classes hardly end otherwise, `LightGBM`, `CatBoost` and `xRFM`, a recursive feature
+machine, stop early on a tenth of the rows, the others are scikit-learn's with their parameters by
+folds on at most ``CHOSEN_ON`` rows. EBM, LightGBM, CatBoost and xRFM are measured where interpret-core,
 lightgbm, catboost and xrfm are installed. The score is accuracy, or R2 for numbers. ``--most-rows``
 draws so many of the rows to learn from. Every model of a table goes into the record as soon as it
 is measured, and is not measured again.
-``--page`` puts the table between two marks in a page, "tables" unless another is given. Ours is
-ahead of a model by the mean of the paired differences of scores, with its standard error over the
-tables that both have.
+``--page`` puts the table between the marks "tables" of a page. Ours is ahead of a model by the mean
+of the paired differences of scores, with its standard error over the tables that both have.
 """
 
 from __future__ import annotations
@@ -37,15 +35,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line, command_line, include, read_record, targets_of, write_record
-from mklcore.answer.candidates import Request, score_along
-from mklcore.answer.explore import (
-    divide_rows,
-    offer_candidates,
-    offer_kernels,
-    refit,
-    solve_path,
-    stages,
-)
+from mklcore.answer.candidates import Request
+from mklcore.answer.explore import stages
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.data.samples import load_sample
@@ -56,7 +47,6 @@ FOLDS = 5
 CHOSEN_ON = 3000
 MODELS = (
     "ours",
-    "plain",
     "linear",
     "RBF",
     "forest",
@@ -121,12 +111,6 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
         for stage, found in stages(train, Request(test_size=0.0)):
             if stage == "references":
                 return found.model, {"settled": time.process_time() - began}
-    if name == "plain":
-        divided = divide_rows(train, Request(test_size=0.0))
-        offered = offer_candidates(divided, offer_kernels(divided))
-        whole = next(one for one in offered if one.way == "whole")
-        taken = score_along(divided, whole)
-        return refit(divided, taken, solve_path(divided, taken.candidate)), {}
     classes = len(train.class_names)
     if name == "EBM":
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -228,11 +212,11 @@ def measured(
 
 
 def figure_of(found: Mapping[str, Any], seeds: Sequence[int], what: str) -> float:
-    """A figure of a model on a table, the mean over the draws, or the mean that was kept without its
-    draws; NaN where a draw is missing. A refusal, and what is worse than guessing, counts as 0.
+    """A figure of a model on a table, the mean over the draws; NaN where a draw is missing. A
+    refusal, and what is worse than guessing, counts as 0.
     """
     if any(str(seed) not in found for seed in seeds):
-        return float(found.get("mean", {}).get(what, np.nan))
+        return np.nan
     values = [max(float(found[str(seed)].get(what, 0.0)), 0.0) for seed in seeds]
     return float(np.mean(values))
 
@@ -357,7 +341,6 @@ def main() -> None:
     parser.add_argument("--most-rows", type=int)
     parser.add_argument("--record", type=Path, default=Path("tables.json"))
     parser.add_argument("--page", type=Path)
-    parser.add_argument("--mark", default="tables")
     asked = parser.parse_args()
     record = read_record(asked.record)
     for file, target in targets_of(asked.folder).items():
@@ -380,7 +363,7 @@ def main() -> None:
     made = lines_of(record, asked.seeds, asked.models)
     print("\n".join(made))
     if asked.page is not None:
-        include(asked.page, asked.mark, "\n".join(made))
+        include(asked.page, "tables", "\n".join(made))
 
 
 if __name__ == "__main__":
