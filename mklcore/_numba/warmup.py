@@ -35,7 +35,7 @@ from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack, alignment_matrix
 from mklcore.kernels.interactions import Interaction
-from mklcore.kernels.normalisation import NORMALISATIONS
+from mklcore.kernels.kernel_map import NORMALISATIONS
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.lp.live import FROM_KERNELS
 from mklcore.lp.schedule import fit_weighted
@@ -147,7 +147,7 @@ def _usual_path(X: Array, task: str, y: Array | None) -> None:
     widths = np.geomspace(0.25, 4.0, FROM_KERNELS)
     grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
     names = tuple(map(str, widths))
-    stack = GramStack(grams, names, np.ones(widths.size), names)
+    stack = GramStack(grams, names)
     model = ESTIMATORS["lp"].estimator(task, kernels="precomputed", p=1.0)
     fit_path(model, stack, y, "C", (1.0, 1.1))
 

@@ -36,7 +36,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import RBF, Delta, KernelSpec, Laplacian, median_distance
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.normalisation import standardised
+from mklcore.kernels.kernel_map import standardised
 from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid

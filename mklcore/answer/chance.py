@@ -39,7 +39,7 @@ from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import check_cancelled
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.normalisation import standardised
+from mklcore.kernels.kernel_map import standardised
 from mklcore.paths.scoring import Predictions, Scoring
 
 LEVEL = 0.05

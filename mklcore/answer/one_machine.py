@@ -35,7 +35,7 @@ from mklcore.arrays import Array
 from mklcore.kernels.blends import Blend, Ranked
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.normalisation import column_statistics, standardise_rows
+from mklcore.kernels.kernel_map import column_statistics, standardise_rows
 
 ONE = "one machine on all kernels"
 PULL = 20  # rows that the pull of the members' weights to equal ones counts as

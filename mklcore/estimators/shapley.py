@@ -50,7 +50,7 @@ from mklcore.kernels.functions import (
     Sum,
 )
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
-from mklcore.kernels.normalisation import standardise_rows
+from mklcore.kernels.kernel_map import standardise_rows
 
 _FIRST_NODES = 8  # of the quadrature, before its sum is checked
 _DIGITS = 1e-12  # accuracy of the sum of the values

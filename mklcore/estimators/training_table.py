@@ -97,7 +97,7 @@ class TrainingTable(BaseEstimator):
         """Forecast the form and the bytes in which the kernels of a table will be stored.
 
         Nothing is built. What a solver stores beside the kernels, such as their sum, is not
-        counted. See `mklcore.kernels.stored_as`.
+        counted. See `mklcore.kernels.dictionary.stored_as`.
         """
         if self._is_precomputed:
             raise ParameterError(

@@ -45,8 +45,7 @@ from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, Se
 from mklcore.kernels.features import FeatureMap, Nystroem
 from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
-from mklcore.kernels.kernel_map import KernelMap
-from mklcore.kernels.normalisation import NORMALISATIONS
+from mklcore.kernels.kernel_map import NORMALISATIONS, KernelMap
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from mklcore.paths.path import Path as SolutionPath
 from mklcore.problem.driver import Fit, Record, Status

@@ -43,7 +43,7 @@ from mklcore.errors import DataError, MKLError, ParameterError, Progress
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.targets import signs
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.features import FeatureMap, Features, Nystroem
+from mklcore.kernels.features import FeatureMap, Features, Nystroem, sum_by_kernel
 from mklcore.lp.reweighting import certifies
 from mklcore.lp.schedule import fit_weighted, on_root
 from mklcore.parameters import check_choice
@@ -700,11 +700,13 @@ class _RowsNewton(Method[_At]):
     def _pass(self, v: Array, b: float) -> Iterate[_At]:
         """The point with its certificate."""
         sums = self.sums_at(v, b)
-        by_kernel = self.stack.by_kernel
+        ends = self.stack.ends
         penalty = self.penalty
         balance = sums.sizes.min() / np.maximum(sums.sizes, 1e-300)
-        regulariser = penalty.conjugate(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
-        norms = np.sqrt(by_kernel(v * v))
+        regulariser = penalty.conjugate(
+            sum_by_kernel((self.C * (balance @ sums.slopes)) ** 2, ends)
+        )
+        norms = np.sqrt(sum_by_kernel(v * v, ends))
         weights = (
             penalty.update(np.ones(norms.size), norms**2)
             if norms.any()

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mklcore._numba.decorators import COMPILES
 from mklcore.arrays import Array, Columns, Names, one_blas_thread
 from mklcore.data.column_groups import measured_columns, wavelengths, with_bands
 from mklcore.data.columns import distinct_names
 from mklcore.data.dataset import Dataset, joined, listed
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import KernelError, ParameterError, check_cancelled
-from mklcore.kernels.compiled_grams import exponential_sums, finish_block, mirror, write_exponential
 from mklcore.kernels.functions import (
     MOST_PARTS,
     RBF,
@@ -33,9 +33,18 @@ from mklcore.kernels.functions import (
     Polynomial,
     fill_base,
 )
-from mklcore.kernels.grams import Forecast, GramStack, duplicate_notes, kernel_table
+from mklcore.kernels.grams import Forecast, GramStack, duplicate_notes
 from mklcore.kernels.interactions import Interaction, interacting
-from mklcore.kernels.kernel_map import KernelMap, normalised, sum_kind
+from mklcore.kernels.kernel_map import (
+    KernelMap,
+    exponential_sums,
+    finish_block,
+    kernel_table,
+    mirror,
+    normalised,
+    sum_kind,
+    write_exponential,
+)
 from mklcore.kernels.sequences import (
     USUAL_DEGREE,
     USUAL_K,
@@ -108,23 +117,19 @@ def stored_as(
     """
     check_whole("n_samples", n_samples)
     check_whole("n_features", n_features)
-    M = len(dictionary.specs)
+    specs = dictionary.specs
+    M = len(specs)
     n = n_samples
     seen = 0
-    is_linear = True
     bases: dict[Any, int] = {}
-    medians = set()
-    for spec in dictionary.specs:
+    for spec in specs:
         try:
             width = len(spec.columns(n_features))
         except KernelError:  # `grams` raises it
             width = 1
-        seen = seen + width
-        key = (spec.base, spec.features)
-        bases[key] = width
-        if spec.relative:
-            medians.add(key)
-        is_linear = is_linear and spec.is_base
+        seen += width
+        bases[spec.base, spec.features] = width
+    medians = {(spec.base, spec.features) for spec in specs if spec.relative}
     # Per entry a kernel takes 1.5 to 2 ns, its base 2 ns and 0.07 ns for each column, and a median
     # 8 ns. This was fitted to one thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200
     # columns.
@@ -137,11 +142,11 @@ def stored_as(
     if approximation is not None:
         stored = "features"
         size = 4 * M * n * min(approximation.n_components, n)
-    elif is_linear and (is_narrow or is_wide):
+    elif (is_narrow or is_wide) and all(spec.is_base for spec in specs):
         stored = "features"
         size = 4 * n * seen
     elif "rows" in forms and ("dense" not in forms or size > 1e6 * QUICK_LIMIT_MB):
-        is_quick = all(sum_kind(spec) != "other" for spec in dictionary.specs)
+        is_quick = all(sum_kind(spec) != "other" for spec in specs)
         if is_quick or "dense" not in forms or size > 1e6 * STACK_LIMIT_MB:
             stored = "rows"
             size = 0
@@ -480,21 +485,21 @@ class KernelDictionary:
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             # Overflow is reported by `normalised`, with the name of the kernel.
             values = np.empty((M, n, n))
-            sums = _filled(plain, sample_weight, is_divided, values)
+            diagonals, totals, sums, bases = _filled(plain, sample_weight, is_divided, values)
             transform, kept, notes, _ = normalised(
                 plain,
                 names,
                 normalise,
                 center,
-                sums.diagonals,
-                sums.totals,
-                sums.rows,
+                diagonals,
+                totals,
+                sums,
                 sample_weight,
             )
             for place in reversed(range(kept.size)):  # a base is overwritten after its kernels
                 gram = values[kept[place]]
                 scale = transform.scales[place]
-                base = sums.bases.get(int(kept[place]))
+                base = bases.get(int(kept[place]))
                 if base is not None:
                     rate = transform.specs[place].rate
                     write_exponential(values[base], rate, 1.0 / scale, gram)
@@ -504,20 +509,10 @@ class KernelDictionary:
                     finish_block(gram, shift, shift, factor, factor)
                 elif scale != 1.0:
                     gram *= 1.0 / scale
-        for place, m in enumerate(kept):  # close the gaps of kernels that were left out
-            if place != m:
-                values[place] = values[m]
-        values = values[: kept.size]
+        if kept.size < M:
+            values = values[kept]
         labels = tuple(names[m] for m in kept)
-        return GramStack(
-            values,
-            labels,
-            transform.scales,
-            tuple(spec.family for spec in transform.specs),
-            transform.specs,
-            notes + duplicate_notes(values, labels),
-            transform,
-        )
+        return GramStack(values, labels, transform, notes + duplicate_notes(values, labels))
 
     def on(self, data: Dataset) -> KernelDictionary:
         """The dictionary on the rows ``data.table``, where every kernel knows its columns.
@@ -567,58 +562,45 @@ class KernelDictionary:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
 
 
-class _Sums(NamedTuple):
-    """What normalisation needs of M kernels: diagonals (M, n), K w (M, n) and w'K w (M,).
-
-    ``bases`` holds the kernels that are not computed yet, with the place of their base numbers.
-    """
-
-    diagonals: Array
-    rows: Array
-    totals: Array
-    bases: dict[int, int]
-
-
 def _filled(
     plain: KernelMap, sample_weight: Array | None, is_divided: bool, values: Array
-) -> _Sums:
-    """Fill the Gram matrices ``values`` (M, n, n) of a map, and return their sums.
+) -> tuple[Array, Array, Array, dict[int, int]]:
+    """Fill the Gram matrices ``values`` (M, n, n) of a map, and return what normalisation needs.
 
-    Where kernels ``is_divided`` by one number only, exponentials are written once, with their
-    scale. Until then the first of those that share a base holds its base numbers.
+    These are the diagonals (M, n), w'K w (M,), and K w (M, n). Where kernels ``is_divided`` by one
+    number only, exponentials are written once, with their scale. Until then the first of those that
+    share a base holds its base numbers: the last result holds its place for each of them.
     """
     M, n = values.shape[:2]
     weights = np.ones(n) if sample_weight is None else sample_weight
     shared_base = np.empty((n, n))
-    sums = _Sums(
-        np.ones((M, n)),
-        np.empty((M, n)),
-        np.empty(M),
-        {},
-    )
+    diagonals = np.ones((M, n))
+    totals = np.empty(M)
+    sums = np.empty((M, n))
+    bases: dict[int, int] = {}
     for (base, columns), members in plain.groups.items():
         check_cancelled()
         rates = [plain.specs[m].rate for m in members]
         first = members[0]
-        is_once = is_divided and None not in rates
+        is_once = COMPILES and is_divided and None not in rates
         is_base = plain.specs[first].is_base and len(members) == 1
         numbers = values[first] if is_once or is_base else shared_base
         fill_base(base, columns, plain.rows, plain.rows, True, numbers)
         if is_once:
             mirror(numbers)
             above = exponential_sums(numbers, np.array(rates, dtype=np.float64))
-            sums.totals[members] = n + 2.0 * above
-            sums.bases.update(dict.fromkeys(members, first))
+            totals[members] = n + 2.0 * above
+            bases.update(dict.fromkeys(members, first))
             continue
         for m in members:
             check_cancelled()
             if not is_base:
                 plain.specs[m].fill(numbers, True, values[m])
             mirror(values[m])
-            sums.diagonals[m] = values[m].diagonal()
-            sums.rows[m] = values[m] @ weights
-            sums.totals[m] = weights @ sums.rows[m]
-    return sums
+            diagonals[m] = values[m].diagonal()
+            sums[m] = values[m] @ weights
+            totals[m] = weights @ sums[m]
+    return diagonals, totals, sums, bases
 
 
 def _check_memory(n_kernels: int, n_samples: int, limit_mb: float) -> None:
@@ -841,7 +823,9 @@ def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
 
 
 def _within(
-    data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]
+    data: Dataset,
+    columns: Sequence[int],
+    found: Callable[[Dataset], tuple[Unit, ...]],
 ) -> tuple[Unit, ...]:
     """The units of some of the columns, with their places in the whole table."""
     part = replace(data.select(columns), sequences=(), texts=())
@@ -890,7 +874,9 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
 
 
 def kernels_by_columns(
-    specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
+    specs: Sequence[KernelSpec],
+    groups: Sequence[tuple[str, Sequence[int]]],
+    names: Sequence[str],
 ) -> dict[str, list[int]]:
     """Which kernels look at what: group of columns, single column, or all columns -> indices of
     kernels.

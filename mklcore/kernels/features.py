@@ -28,9 +28,13 @@ from numpy.typing import NDArray
 from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices, Names, one_blas_thread
 from mklcore.errors import check_cancelled
-from mklcore.kernels.grams import kernel_table
-from mklcore.kernels.kernel_map import KernelMap, normalised
-from mklcore.kernels.normalisation import CONSTANT_TOLERANCE, spherical_factors
+from mklcore.kernels.kernel_map import (
+    CONSTANT_TOLERANCE,
+    KernelMap,
+    Mapped,
+    normalised,
+    spherical_factors,
+)
 from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 
@@ -213,8 +217,8 @@ class FeatureMap:
         values = columns - self.means
         factors = self.scales[None] ** -0.5
         if self.normalise == "spherical":
-            own = np.add.reduceat(values**2, self.ends[:-1], axis=1)
-            rounding = CONSTANT_TOLERANCE * np.add.reduceat(columns**2, self.ends[:-1], axis=1)
+            own = sum_by_kernel(values**2, self.ends)
+            rounding = CONSTANT_TOLERANCE * sum_by_kernel(columns**2, self.ends)
             factors = np.where(own > rounding, own, np.inf) ** -0.5
         return values * np.repeat(factors, np.diff(self.ends), axis=1)
 
@@ -327,19 +331,18 @@ class FactoredSum:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class Features(Mapped):
     """M kernels on n training rows by their features, in place of a ``GramStack``.
 
     table : (n, D), float32, the features
     transform : the map that computes features of new rows
-    names, families, notes : as in ``GramStack``
+    names, notes : as in ``GramStack``
     approximation_error : (M,), the share of each kernel's trace that the features lose
     """
 
     table: Table
     transform: FeatureMap
     names: Names
-    families: Names
     approximation_error: Array
     notes: Names = ()
 
@@ -348,19 +351,6 @@ class Features:
     @property
     def ends(self) -> Indices:
         return self.transform.ends
-
-    @property
-    def scales(self) -> Array:
-        return self.transform.scales
-
-    @property
-    def specs(self) -> Any:
-        return self.transform.specs
-
-    @property
-    def normalise(self) -> str | None:
-        """How the kernels were scaled."""
-        return self.transform.normalise
 
     @property
     def n_kernels(self) -> int:
@@ -430,7 +420,7 @@ class Features:
         u = chosen.coefficients(a)
         G = np.empty((chosen.n_kernels, self.n_samples))
         for part, piece in chosen.pieces():
-            G[:, part] = chosen.by_kernel(piece.T * u[:, None])
+            G[:, part] = sum_by_kernel(piece * u, chosen.ends).T
         return G
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
@@ -439,7 +429,7 @@ class Features:
         For a (n, T) it is the sum over its columns.
         """
         u = self.coefficients(a).reshape(self.table.shape[1], -1)
-        forms = self.by_kernel(np.sum(u * u, axis=1))
+        forms = sum_by_kernel(np.sum(u * u, axis=1), self.ends)
         return forms if kernels is None else forms[kernels]
 
     def combine(self, weights: Array) -> FactoredSum:
@@ -471,7 +461,6 @@ class Features:
             table,
             self.transform.subset(kernels),
             tuple(self.names[m] for m in kernels),
-            tuple(self.families[m] for m in kernels),
             self.approximation_error[kernels],
         )
 
@@ -487,20 +476,12 @@ class Features:
         """One number per kernel (M,) as one per feature (D,)."""
         return np.repeat(weights, np.diff(self.ends))
 
-    def by_kernel(self, values: Array) -> Array:
-        """The sums of ``values`` (D,) or (D, k) over the features of each kernel, (M,) or (M, k)."""
-        filled = np.flatnonzero(np.diff(self.ends))
-        out = np.zeros((self.n_kernels, *values.shape[1:]))
-        if filled.size:
-            out[filled] = np.add.reduceat(values, self.ends[filled], axis=0)
-        return out
-
     @cached_property
     def _squares(self) -> Array:
         """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
         out = np.empty((self.n_kernels, self.n_samples))
         for part, piece in self.pieces():
-            out[:, part] = self.by_kernel((piece * piece).T)
+            out[:, part] = sum_by_kernel(piece * piece, self.ends).T
         return out
 
     @cached_property
@@ -530,10 +511,6 @@ class Features:
             f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} "
             "features)"
         )
-
-    def _repr_html_(self) -> str:
-        lost = [f"{share:.2%} lost" for share in self.approximation_error]
-        return kernel_table(repr(self), self.names, self.families, lost, self.notes)
 
 
 @dataclass(frozen=True)
@@ -604,7 +581,7 @@ class Nystroem:
         training = KernelMap.on(X, dictionary, normalise)
         rows = training.rows
         with one_blas_thread():
-            plain = training.against(rows[self.landmarks(rows)])
+            plain = training.take(self.landmarks(rows))
             _ = plain.by_column  # computed once, and shared with every subset
             roots = []
             for m in range(len(plain.specs)):
@@ -623,7 +600,16 @@ class Nystroem:
                 for part, m, block in raw.plain(rows):
                     towards_mean = roots[m] @ means[raw.part(m)]
                     sums[m, part] = len(rows) * (block @ towards_mean)
-            return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
+            return _on_rows(
+                raw,
+                dictionary.names,
+                rows,
+                normalise,
+                center,
+                means,
+                diagonals,
+                sums,
+            )
 
 
 def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
@@ -652,7 +638,7 @@ def column_features(
     rows = training.rows
     sizes = [len(spec.settled) for spec in training.specs]
     without_roots = np.empty((0, sum(sizes)))
-    raw = _plain_map(training.against(rows[:0]), without_roots, sizes)
+    raw = _plain_map(training.take(np.arange(0)), without_roots, sizes)
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
     diagonals = sum_by_kernel(values**2, raw.ends).T
@@ -662,10 +648,13 @@ def column_features(
 
 def sum_by_kernel(values: Array, ends: Indices) -> Array:
     """Sums (..., M) of the values (..., D) of features over those of each kernel."""
-    if len(ends) == values.shape[-1] + 1:  # one feature per kernel
+    filled = np.flatnonzero(np.diff(ends))
+    if filled.size == len(ends) - 1 == values.shape[-1]:  # one feature per kernel
         return values
-    found: Array = np.add.reduceat(values, ends[:-1], axis=-1)
-    return found
+    out = np.zeros((*values.shape[:-1], len(ends) - 1))
+    if filled.size:
+        out[..., filled] = np.add.reduceat(values, ends[filled], axis=-1)
+    return out
 
 
 def _root(K: Array) -> Array:
@@ -689,7 +678,14 @@ def _root(K: Array) -> Array:
 def _plain_map(plain: KernelMap, roots: Array, sizes: list[int]) -> FeatureMap:
     """The map by the ``roots`` (m, D) of kernels with these numbers of features, not scaled."""
     ends = np.cumsum([0, *sizes])
-    return FeatureMap(plain, roots, ends, np.zeros(roots.shape[1]), np.ones(len(sizes)), ends[:-1])
+    return FeatureMap(
+        plain,
+        roots,
+        ends,
+        np.zeros(roots.shape[1]),
+        np.ones(len(sizes)),
+        ends[:-1],
+    )
 
 
 def _on_rows(
@@ -707,21 +703,28 @@ def _on_rows(
     The numbers needed are the means (D,) of the features, the exact diagonals (M, n), and the row
     sums (M, n) of the approximated kernels.
     """
-    owners = np.repeat(np.arange(len(names)), np.diff(raw.ends))
-    totals = np.zeros(len(names))
-    np.add.at(totals, owners, (len(rows) * means) ** 2)
+    totals = sum_by_kernel((len(rows) * means) ** 2, raw.ends)
     scaled, kept, notes, diagonals = normalised(
-        raw.landmarks, names, normalise, center, diagonals, totals, sums
+        raw.landmarks,
+        names,
+        normalise,
+        center,
+        diagonals,
+        totals,
+        sums,
     )
     subset = replace(raw, means=means * center).subset(kept)
     transform = replace(
-        subset, scales=scaled.scales, places=subset.ends[:-1], normalise=normalise, center=center
+        subset,
+        scales=scaled.scales,
+        places=subset.ends[:-1],
+        normalise=normalise,
+        center=center,
     )
     stack = Features(
         transform.of_standardised(rows).table,
         transform,
         tuple(names[m] for m in kept),
-        tuple(spec.family for spec in transform.specs),
         np.zeros(kept.size),
         notes,
     )

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, Indices, Mask, Names, one_blas_thread, read_only
+from mklcore.arrays import Array, Indices, Mask, Names, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
-from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.kernel_map import KernelMap, normalised, pieces
-from mklcore.kernels.normalisation import CONSTANT_TOLERANCE
+from mklcore.kernels.kernel_map import CONSTANT_TOLERANCE, KernelMap, Mapped, normalised, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum, grams_among
 
 DUPLICATE_TOLERANCE = 1e-10
@@ -42,7 +39,7 @@ STACKS_IN_FOLDS = (
 class Forecast:
     """The cost of a stack before it is built: bytes while building, rough seconds, kernels.
 
-    ``stored`` is how it is stored: "dense", "features" or "rows", see `mklcore.kernels.stored_as`.
+    ``stored`` is how it is stored: "dense", "features" or "rows", see `mklcore.kernels.dictionary.stored_as`.
     """
 
     bytes: int
@@ -56,13 +53,13 @@ class Forecast:
 
 
 @dataclass(frozen=True, eq=False)
-class GramStack(Dense):
+class GramStack(Dense, Mapped):
     """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
 
     values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel,
     `scales` being the factor each gram was divided by (1 where none); specs: the resolved kernels,
     None for a precomputed stack; notes: which kernels were left out or coincide; transform: the
-    `KernelMap` behind `cross`.
+    `KernelMap` behind `cross`, None for a precomputed stack.
 
     Parameters
     ----------
@@ -70,30 +67,24 @@ class GramStack(Dense):
         Gram matrices, C-contiguous and read-only.
     names : sequence of str
         Names, one for each.
-    scales : ndarray of shape (M,)
-        Factor by which each Gram matrix was divided.
-    families : tuple of str
-        Family of every kernel.
-    specs : tuple of KernelSpec, default None
-        The kernels, in their order.
-    notes : tuple of str
-        What was noticed while it was made, as sentences.
     transform : KernelMap or None, default None
         Map that computes the kernels on new rows.
+    notes : tuple of str
+        What was noticed while it was made, as sentences.
     """
 
     values: Array
     names: Names
-    scales: Array
-    families: Names
-    specs: tuple[KernelSpec, ...] | None = None
-    notes: Names = ()
     transform: KernelMap | None = None
+    notes: Names = ()
 
     def __post_init__(self) -> None:
         values = as_stack(self.values)
-        self.__dict__.update(values=values, scales=read_only(self.scales))
-        self.__dict__.update(n_kernels=len(values), n_samples=values.shape[1])
+        self.__dict__.update(
+            values=values,
+            n_kernels=len(values),
+            n_samples=values.shape[1],
+        )
 
     @property
     def shape(self) -> NoReturn:
@@ -131,15 +122,7 @@ class GramStack(Dense):
         with one_blas_thread():
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
-        families = ("precomputed",) * len(values)
-        return cls(
-            values, labels, np.ones(len(values)), families, notes=duplicate_notes(values, labels)
-        )
-
-    @property
-    def normalise(self) -> str | None:
-        """The normalisation with which the stack was built; None for precomputed stacks."""
-        return None if self.transform is None else self.transform.normalise
+        return cls(values, labels, notes=duplicate_notes(values, labels))
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
@@ -170,36 +153,24 @@ class GramStack(Dense):
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
     def select(self, kernels: Sequence[int] | Indices) -> GramStack:
-        """The stack with some of its kernels, by index; scales and centring do not change.
-
-        Consecutive kernels are not copied.
-        """
-        chosen = [int(m) for m in kernels]
-        first = chosen[0] if chosen else 0
-        is_run = chosen == list(range(first, first + len(chosen)))
-        values = self.values[first : first + len(chosen)] if is_run else self.values[chosen]
-        return GramStack(
-            values,
-            tuple(self.names[m] for m in chosen),
-            self.scales[chosen],
-            tuple(self.families[m] for m in chosen),
-            None if self.specs is None else tuple(self.specs[m] for m in chosen),
-            transform=None if self.transform is None else self.transform.subset(chosen),
-        )
+        """The stack with some of its kernels, by index; scales and centring do not change."""
+        transform = None if self.transform is None else self.transform.subset(kernels)
+        names = tuple(self.names[m] for m in kernels)
+        return GramStack(self.values[np.asarray(kernels)], names, transform)
 
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
-        if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "biu":
+        if chosen.dtype.kind == "b" and chosen.size != self.n_samples:
+            raise KernelError(
+                f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows."
+            )
+        if chosen.dtype.kind == "b":
+            chosen = np.flatnonzero(chosen)
+        if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
             raise KernelError(
                 "Rows of a stack are chosen by a list of indices or a boolean mask, and "
                 "at least one."
             )
-        if chosen.dtype.kind == "b":
-            if chosen.size != self.n_samples:
-                raise KernelError(
-                    f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows."
-                )
-            return np.flatnonzero(chosen)
         if chosen.min() < 0 or chosen.max() >= self.n_samples:
             raise KernelError(
                 f"Row indices must be between 0 and {self.n_samples - 1}, got "
@@ -212,30 +183,6 @@ class GramStack(Dense):
             f"GramStack({self.n_kernels} kernels, {self.n_samples} rows, "
             f"normalise={self.normalise!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return kernel_table(
-            repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes
-        )
-
-
-def kernel_table(
-    title: str,
-    names: Sequence[str],
-    families: Sequence[str],
-    scales: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> str:
-    """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
-    from pandas import DataFrame  # not at start-up
-
-    columns = {"kernel": names, "family": families}
-    if scales:
-        columns["scale"] = scales
-    table = DataFrame(columns).head(12).to_html(index=False, border=0)
-    more = f"<p>and {len(names) - 12} more</p>" if len(names) > 12 else ""
-    remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return f"<p><b>{escape(title)}</b></p>{table}{more}{remarks}"
 
 
 def duplicate_notes(values: Array, names: Sequence[str]) -> Names:
@@ -252,27 +199,28 @@ def duplicate_notes(values: Array, names: Sequence[str]) -> Names:
 # -- rows computed on request
 
 
-class Rows:
+class Rows(Mapped):
     """M kernels on n training rows, computed on request; only a weighted sum is ever stored.
 
-    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` are as in
-    ``GramStack``. Kernels that are constant on the training rows are left out and named in
-    ``notes``.
+    ``names``, ``notes`` and ``transform`` are as in ``GramStack``. Kernels that are constant on the
+    training rows are left out and named in ``notes``.
     """
 
     capabilities = frozenset({Capability.FACTORS})
 
+    transform: KernelMap
+
     def __init__(
-        self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str] = ()
+        self,
+        transform: KernelMap,
+        names: Sequence[str],
+        diagonal: Array,
+        notes: Sequence[str] = (),
     ) -> None:
         self.transform = transform
         self.names = tuple(names)
         self._diagonals = diagonal
         self.notes = tuple(notes)
-        self.specs = transform.specs
-        self.scales = transform.scales
-        self.normalise = transform.normalise
-        self.families = tuple(spec.family for spec in transform.specs)
         self.n_kernels = len(transform.specs)
         self.n_samples = len(transform.rows)
         self.matvec = transform.products
@@ -280,7 +228,11 @@ class Rows:
 
     @classmethod
     def build(
-        cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False
+        cls,
+        dictionary: Any,
+        X: Any,
+        normalise: str | None = "multiplicative",
+        center: bool = False,
     ) -> Self:
         """Resolve the dictionary on training rows X (n, d) and compute its scales; no stack."""
         plain = KernelMap.on(X, dictionary, normalise)
@@ -291,7 +243,13 @@ class Rows:
             sums = plain.products(ones) if center else None
             totals = plain.forms(ones) if sums is None else sums.sum(axis=1)
         transform, kept, notes, diagonals = normalised(
-            plain, names, normalise, center, plain_diagonals, totals, sums
+            plain,
+            names,
+            normalise,
+            center,
+            plain_diagonals,
+            totals,
+            sums,
         )
         return cls(transform, [names[m] for m in kept], diagonals, notes)
 
@@ -334,21 +292,13 @@ class Rows:
 
         Raises ``KernelError`` for centred kernels, whose means are those of all rows.
         """
-        transform = self.transform
-        if transform.center:
+        if self.transform.center:
             raise KernelError(
                 "Centred kernels that are not stored cannot be cut: their means are of "
                 "all rows. Build a stack with KernelDictionary.grams, or leave center out."
             )
-        subset = replace(
-            transform,
-            rows=transform.rows[rows],
-            factors=transform.factors[:, rows],
-            row_means=transform.row_means[:, rows],
-            kept=np.arange(len(rows)),
-        )
         diagonals = np.ascontiguousarray(self._diagonals[:, rows])
-        return Rows(subset, self.names, diagonals, self.notes)
+        return Rows(self.transform.take(rows), self.names, diagonals, self.notes)
 
     def grams(self, kernels: Sequence[int] | Indices) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
@@ -425,7 +375,7 @@ class SummedRows(Rows):
         """Rows of the sum, (1, b, n)."""
         rows = self.transform.rows[i]
         out = np.zeros((1, len(rows), self.n_samples))
-        for kernels in pieces(np.arange(len(self.specs)), 32):
+        for kernels in pieces(np.arange(len(self.transform.specs)), 32):
             out[0] += self.transform.subset(kernels).cross_standardised(rows).sum(axis=0)
         return out
 
@@ -485,33 +435,25 @@ def duplicates(K: Any, same_scale: bool = False) -> tuple[tuple[int, ...], ...]:
     # A random projection of a few rows tells most kernels apart, and only kernels with nearly equal
     # projections are compared in full.
     rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
-    probe = np.random.default_rng(0).uniform(
-        -1.0,
-        1.0,
-        (rows.size, n),
-    )
+    probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
     keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
     slack = DUPLICATE_TOLERANCE * np.abs(probe).sum() * (1 + 1e-6)
-    firsts: list[int] = []
-    groups: dict[int, tuple[int, ...]] = {}
-    for m in range(values.shape[0]):
-        for first in firsts:
+    groups: list[list[int]] = []
+    for m in range(len(values)):
+        for group in groups:
+            first = group[0]
+            if abs(keys[m] - keys[first]) > slack:
+                continue
             scales = largest[[first, m]]
-            has_scale = np.ptp(scales) <= SAME_SCALE * scales.max() or not same_scale
-            if abs(keys[m] - keys[first]) > slack or not has_scale:
+            if same_scale and np.ptp(scales) > SAME_SCALE * scales.max():
                 continue
             difference = values[first] * factors[first] - values[m] * factors[m]
             if np.abs(difference).max() <= DUPLICATE_TOLERANCE:
-                groups[first] = (*groups.get(first, (first,)), m)
+                group.append(m)
                 break
         else:
-            firsts.append(m)
-    return tuple(sorted(groups.values()))
-
-
-def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are equal, including their scale."""
-    return duplicates(K, same_scale=True)
+            groups.append([m])
+    return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
 # -- whether a matrix is a kernel: finite, symmetric, positive semidefinite

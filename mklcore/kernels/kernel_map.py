@@ -2,32 +2,47 @@
 
 A `KernelMap` consists of specs and plain arrays. It is all that a saved model needs to evaluate its
 kernels on new rows, with the columns, widths, centring and scales of the training rows.
+
+With r the row means of a training Gram matrix, g its grand mean and f its factors, a block K
+(n_new, n) of kernel values becomes
+
+    K_ij <- (K_ij - mean_j K_ij - r_j + g) f'_i f_j
+
+where f = s^(-1/2) for a scale s, and f_i = K_ii^(-1/2) of the (centred) self-kernels for spherical
+normalisation. Centring comes first, so that the result has the property of its normalisation:
+
+| normalise | scale s of the training Gram matrix | property |
+|---|---|---|
+| multiplicative | tr(K)/n - 1'K1/n^2 | variance 1 in feature space (Kloft et al. 2011, eq. 27) |
+| spherical | K_ii per row | K_ii = 1 (eq. 28); rows with K_ii = 0 become 0 |
+| trace | tr(K) | tr(K) = 1 |
+| diag | max_i K_ii | k(x, x) <= 1 on the training rows |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, Mask, Names
+from mklcore._numba.decorators import COMPILES, jit_entry, jit_helper
+from mklcore.arrays import Array, Indices, Mask, Names, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
-from mklcore.kernels.compiled_grams import add_radial, finish_block, mirror, radial_forms
-from mklcore.kernels.functions import Base, KernelSpec, Medians, RowKernel, fill_base
-from mklcore.kernels.normalisation import (
-    CONSTANT_TOLERANCE,
-    NORMALISATIONS,
-    column_statistics,
-    spherical_factors,
-    standardise_rows,
-)
+from mklcore.kernels import by_numpy
+from mklcore.kernels.functions import Base, KernelSpec, Medians, RowKernel, exponentials, fill_base
 
+NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
+CONSTANT_TOLERANCE = 1e-12
+# Rows and columns of a mirrored tile, and the number of kernels whose columns fit into the
+# processor's cache together.
+TILE = 32
 _COLUMNS = 4096  # columns of a table that are copied at a time
 _PAIRS = 2e8  # pairs of rows, over kernels of one column, between two checks for cancellation
 # Rows and kernels of a block: enough of both that base numbers are shared.
@@ -44,7 +59,7 @@ class KernelMap:
     column_means, column_scales : (d,), by which new rows are standardised
     scales : (M,), the scale s of each kernel, 1 where there is none
     factors, row_means, grand_means : (M, n), (M, n) and (M,), the f, r and g of the training Gram
-        matrices, see ``normalisation.py``; broadcast where they are one number per kernel
+        matrices, see above; broadcast where they are one number per kernel
     kept : (n_kept,), the training rows that the columns of a block stand for
     weights : (n,), weights of the training rows in means over them; None where all are equal
     """
@@ -102,17 +117,6 @@ class KernelMap:
             kept=np.arange(n),
         )
 
-    def against(self, landmarks: Array) -> Self:
-        """The map with landmarks (m, d) as its rows; for maps that are not centred or scaled."""
-        shape = len(self.specs), len(landmarks)
-        return replace(
-            self,
-            rows=landmarks,
-            factors=np.broadcast_to(1.0, shape),
-            row_means=np.broadcast_to(0.0, shape),
-            kept=np.arange(len(landmarks)),
-        )
-
     def subset(self, kernels: Any) -> Self:
         """The map of some of the kernels, in the given order."""
         chosen = np.asarray(kernels, dtype=np.int64)
@@ -126,9 +130,21 @@ class KernelMap:
             grand_means=self.grand_means[chosen],
         )
 
-    def take(self, rows: Any) -> Self:
-        """The map whose blocks are against some of the training rows only."""
-        return self._sharing(kept=self.kept[np.asarray(rows)])
+    def take(self, rows: Indices) -> Self:
+        """The map whose blocks are against some of the training rows only.
+
+        A centred map keeps the others, because its means are over all of them.
+        """
+        if self.center:
+            return self._sharing(kept=self.kept[rows])
+        return replace(
+            self,
+            rows=self.rows[rows],
+            factors=self.factors[:, rows],
+            row_means=self.row_means[:, rows],
+            kept=np.arange(len(rows)),
+            weights=None,
+        )
 
     def _sharing(self, **changes: Any) -> Self:
         """The map with ``changes`` that do not affect its rows, so that ``by_column`` is shared."""
@@ -156,6 +172,11 @@ class KernelMap:
         """Whether blocks are against all training rows."""
         return np.array_equal(self.kept, np.arange(len(self.rows)))
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether kernels are divided by one number each, and neither centred nor spherical."""
+        return not self.center and self.normalise != "spherical"
+
     # -- blocks
 
     def cross(self, X_new: Any) -> Array:
@@ -170,45 +191,41 @@ class KernelMap:
     def standardised(self, X_new: Any) -> Array:
         """New rows as a table, with the letters of sequences beside it, standardised."""
         d = self.rows.shape[1]
-        means = self.column_means
-        scales = self.column_scales
-        if not any(spec.letters for spec in self.specs):
-            table = X_new.X if isinstance(X_new, Dataset) else X_new
-            return standardise_rows(as_rows(table, d), means, scales)
-        if isinstance(X_new, Dataset) and X_new.strings:
-            X_new = X_new.with_letters((d - X_new.n_features) // len(X_new.strings))
-        elif strings_in(X_new) is not None:
+        has_letters = any(spec.letters for spec in self.specs)
+        if isinstance(X_new, Dataset):
+            table = X_new.X
+            if has_letters and X_new.strings:
+                table = X_new.with_letters((d - X_new.n_features) // len(X_new.strings))
+            X_new = table
+        elif has_letters and strings_in(X_new) is not None:
             X_new = letters([as_strings(X_new)], d)
         rows = as_rows(X_new)
-        if rows.shape[1] < d:
-            raise _wrong_width(rows, d)
         # Longer strings than in training have more letters, which are not standardised.
-        n_more = max(rows.shape[1] - d, 0)
-        means = np.pad(means, (0, n_more))
-        scales = np.pad(scales, (0, n_more), constant_values=1.0)
+        n_more = rows.shape[1] - d
+        if n_more < 0 or (n_more and not has_letters):
+            raise DataError(
+                f"X has {rows.shape[1]} features, but the kernels were built on {d} features."
+            )
+        means = np.pad(self.column_means, (0, n_more))
+        scales = np.pad(self.column_scales, (0, n_more), constant_values=1.0)
         return standardise_rows(rows, means, scales)
 
     def cross_standardised(self, new: Array, out: Array | None = None) -> Array:
-        """Kernel values (M, n_new, n_kept) for rows (n_new, d) that are already standardised.
+        """Blocks of rows (n_new, d) that are standardised already, in ``out`` if it has their shape.
 
-        They are written into ``out`` where it has this shape.
+        Overflow is not reported here.
         """
-        shape = (len(self.specs), len(new), self.kept.size)
-        pairs = (len(new), len(self.rows))
+        shape = len(self.specs), len(new), len(self.rows)
         out = np.empty(shape) if out is None or out.shape != shape else out
-        base = np.empty(pairs)
-        whole_block = np.empty((0, 0) if self.is_whole else pairs)
+        base = np.empty(shape[1:])
         with np.errstate(over="ignore", invalid="ignore"):
             for (kind, columns), members in self.groups.items():
                 by_column = None if isinstance(kind, RowKernel) else self._columns(columns)
                 fill_base(kind, columns, new, self.rows, False, base, by_column)
                 for m in members:
-                    block = out[m] if self.is_whole else whole_block
-                    self.specs[m].fill(base, False, block)
-                    self._finish(m, new, block)
-                    if not self.is_whole:
-                        np.take(block, self.kept, axis=1, out=out[m])
-        return out
+                    self.specs[m].fill(base, False, out[m])
+                    self._finish(m, new, out[m])
+        return out if self.is_whole else np.take(out, self.kept, axis=2)
 
     def _columns(self, columns: Sequence[int]) -> Array:
         """Some columns of the training rows (s, n): a view where they are contiguous."""
@@ -220,18 +237,17 @@ class KernelMap:
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
         """Centre and scale a block of kernel m between new and training rows, in place."""
-        grand = float(self.grand_means[m])
         scale = float(self.scales[m])
-        is_spherical = self.normalise == "spherical"
-        if not (self.center or is_spherical):
+        if self.is_divided:
             if scale != 1.0:
                 block *= 1.0 / scale
             return
+        grand = float(self.grand_means[m])
         means = np.zeros(len(new))
         if self.center:
             means = np.average(block, axis=1, weights=self.weights)
         factors = np.full(len(new), scale**-0.5)
-        if is_spherical:
+        if self.normalise == "spherical":
             factors = spherical_factors(self.specs[m].own(new), means, grand)
         row_means = self.row_means[m].copy()
         finish_block(block, means - grand, row_means, factors, self.factors[m].copy())
@@ -241,8 +257,10 @@ class KernelMap:
     @cached_property
     def layout(self) -> Layout:
         """How each kernel is summed, see ``Layout``."""
-        is_plain = self.is_whole and not self.center and self.normalise != "spherical"
+        is_plain = self.is_whole and self.is_divided
         kinds = np.array([sum_kind(spec) if is_plain else "other" for spec in self.specs])
+        if not COMPILES:  # blocks are faster than loops in Python
+            kinds[kinds == "radial"] = "other"
         linear = np.flatnonzero(kinds == "linear")
         radial = np.flatnonzero(kinds == "radial")
         columns = [self.specs[m].settled for m in linear]
@@ -268,10 +286,9 @@ class KernelMap:
         if kernels is not None:
             chosen = np.asarray(kernels, dtype=np.int64)
         out = np.zeros(len(self.specs))
-        if np.isin(layout.linear, chosen).any():
-            z = (a @ rows)[layout.columns]
-            squares = np.bincount(layout.owner, z * z, minlength=layout.linear.size)
-            out[layout.linear] = squares * layout.factors[layout.linear]
+        z = (a @ rows)[layout.columns]
+        squares = np.bincount(layout.owner, z * z, minlength=layout.linear.size)
+        out[layout.linear] = squares * layout.factors[layout.linear]
         radial = np.flatnonzero(np.isin(layout.radial, chosen))
         for part in pieces(radial, max(1, int(_PAIRS / a.size**2))):
             check_cancelled()
@@ -373,6 +390,64 @@ class KernelMap:
             yield indices, part.cross_standardised(rows[indices])
 
 
+class Mapped:
+    """Kernels with ``names`` and ``notes``, and what their map ``transform`` knows of them.
+
+    Kernels from an array have no map.
+    """
+
+    names: Names
+    notes: Names
+    transform: Any
+
+    @property
+    def specs(self) -> tuple[KernelSpec, ...] | None:
+        """The resolved kernels, or None without a map."""
+        return None if self.transform is None else self.transform.specs
+
+    @property
+    def families(self) -> Names:
+        """The family of every kernel."""
+        if self.transform is None:
+            return ("precomputed",) * len(self.names)
+        return tuple(spec.family for spec in self.transform.specs)
+
+    @property
+    def scales(self) -> Array:
+        """The factor (M,) by which each kernel was divided."""
+        if self.transform is None:
+            return np.ones(len(self.names))
+        return read_only(self.transform.scales)
+
+    @property
+    def normalise(self) -> str | None:
+        """How the kernels were scaled; None without a map."""
+        return None if self.transform is None else self.transform.normalise
+
+    def _repr_html_(self) -> str:
+        scales = [f"{scale:.3g}" for scale in self.scales]
+        return kernel_table(repr(self), self.names, self.families, scales, self.notes)
+
+
+def kernel_table(
+    title: str,
+    names: Sequence[str],
+    families: Sequence[str],
+    scales: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
+    from pandas import DataFrame  # not at start-up
+
+    columns = {"kernel": names, "family": families}
+    if scales:
+        columns["scale"] = scales
+    table = DataFrame(columns).head(12).to_html(index=False, border=0)
+    more = f"<p>and {len(names) - 12} more</p>" if len(names) > 12 else ""
+    remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return f"<p><b>{escape(title)}</b></p>{table}{more}{remarks}"
+
+
 class Layout(NamedTuple):
     """How sums over kernels are computed without Gram matrices, for three kinds of kernels.
 
@@ -409,7 +484,7 @@ def pieces(indices: Indices, size: int) -> list[Indices]:
     return [indices[k : k + size] for k in range(0, indices.size, size)]
 
 
-def as_rows(X: Any, n_features: int | None = None) -> Array:
+def as_rows(X: Any) -> Array:
     """X as a new C-contiguous float64 table (n, d), checked to be finite and numeric."""
     try:
         raw = np.asarray(X)
@@ -432,16 +507,7 @@ def as_rows(X: Any, n_features: int | None = None) -> Array:
             f"X holds {len(missing)} value(s) that are NaN or infinite, the first in row {i}, "
             f"column {j}. Fill in or drop these rows first."
         )
-    if n_features is not None and rows.shape[1] != n_features:
-        raise _wrong_width(rows, n_features)
     return rows
-
-
-def _wrong_width(rows: Array, n_features: int) -> DataError:
-    """What to raise for rows of another table than that of the kernels."""
-    return DataError(
-        f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features."
-    )
 
 
 def normalised(
@@ -526,3 +592,230 @@ def _notes_on_constants(
         consequence = "left out" if is_left_out[m] else "kept"
         notes.append(f"{names[m]}: constant on the training rows, {consequence}.")
     return tuple(notes)
+
+
+# -- columns and scales
+
+
+def column_statistics(rows: Array, weights: Array | None = None) -> tuple[Array, Array]:
+    """Mean and biased standard deviation of every column; a constant column gets scale 1.
+
+    A row counts as many times as its entry of ``weights`` (n,).
+    """
+    if weights is not None:
+        rows = rows[weights > 0]
+        weights = weights[weights > 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = np.average(rows, axis=0, weights=weights)
+        scales = np.sqrt(
+            np.average(
+                (rows - means) ** 2,
+                axis=0,
+                weights=weights,
+            )
+        )
+    overflowing = np.flatnonzero(~np.isfinite(scales))
+    if overflowing.size:
+        raise DataError(
+            f"Column {overflowing[0]} holds values too large to standardise (above 1e150). "
+            "Rescale it first."
+        )
+    largest = np.abs(rows).max(axis=0)
+    constant = np.ptp(rows, axis=0) <= 10 * np.finfo(np.float64).eps * largest
+    constant |= scales == 0.0  # the squares of the differences are below the smallest double
+    return np.where(constant, rows[0], means), np.where(constant, 1.0, scales)
+
+
+def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
+    """(rows - means) / scales; raises ``DataError`` where the result is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Array = (rows - means) / scales
+    overflowing = np.flatnonzero(~np.isfinite(result).all(axis=0))
+    if overflowing.size:
+        raise DataError(
+            f"Column {overflowing[0]} is too far from its training mean for a double. Check its "
+            "units."
+        )
+    return result
+
+
+def standardised(rows: Array) -> Array:
+    """The rows less the means of their columns, over the standard deviations."""
+    return standardise_rows(rows, *column_statistics(rows))
+
+
+def spherical_factors(diagonal: Array, means: Array | float, grand: Array | float) -> Array:
+    """K_ii^(-1/2) of the (centred) self-kernels, and 0 where K_ii is 0 or only rounding."""
+    centred = diagonal - 2 * means + grand
+    is_centred = np.any(grand) or np.any(means)
+    rounding = CONSTANT_TOLERANCE * np.abs(diagonal) if is_centred else 0.0
+    positive = centred > rounding
+    return np.where(
+        positive,
+        1.0 / np.sqrt(np.where(positive, centred, 1.0)),
+        0.0,
+    )
+
+
+# -- compiled loops over Gram matrices
+
+
+@jit_entry({"reassoc", "nsz"})
+def exponential_sums(base: Array, rates: Array) -> Array:
+    """Sums (M,) of exp(-rates[m] base[i, j]) over j > i of base (n, n), without storing a value.
+
+    Every row of base is read once. A kernel that is divided by its sum is computed twice and
+    written once, because computing an exponential costs less than reading it.
+    """
+    out = np.zeros(rates.size)
+    buffer = np.empty(base.shape[1])
+    for i in range(base.shape[0]):
+        source = base[i, i + 1 :]
+        exponents = buffer[: source.size]
+        for m in range(rates.size):
+            exponentials(source, rates[m], exponents)
+            total = 0.0
+            for j in range(exponents.size):
+                total += exponents[j]
+            out[m] += total
+    return out
+
+
+@jit_entry()
+def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
+    """out = scale exp(-rate * base) for symmetric (n, n); base may be out itself.
+
+    Whole rows are computed, because copying one half costs more than computing it again.
+    """
+    buffer = np.empty(base.shape[1])  # the base itself may be overwritten
+    for i in range(out.shape[0]):
+        row = out[i]
+        exponentials(base[i], rate, buffer)
+        for j in range(row.size):
+            row[j] = scale * buffer[j]
+
+
+@jit_entry(numpy=by_numpy.finish_block)
+def finish_block(
+    block: Array,
+    left: Array,
+    right: Array,
+    rows: Array,
+    columns: Array,
+) -> None:
+    """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place.
+
+    The block is read once, and a symmetric block stays exactly symmetric.
+    """
+    for i in range(block.shape[0]):
+        row = block[i]
+        shift = left[i]
+        factor = rows[i]
+        for j in range(row.size):
+            row[j] = (row[j] - (shift + right[j])) * (factor * columns[j])
+
+
+@jit_entry(numpy=by_numpy.mirror)
+def mirror(out: Array) -> None:
+    """Copy the upper triangle of out (n, n) to the lower one, tile by tile."""
+    n = out.shape[0]
+    for top in range(0, n, TILE):
+        for left in range(top, n, TILE):
+            for i in range(top, min(top + TILE, n)):
+                for k in range(max(left, i + 1), min(left + TILE, n)):
+                    out[k, i] = out[i, k]
+
+
+@jit_helper({"reassoc", "contract"})
+def inner_product(left: Array, right: Array) -> float:
+    """left'right in a loop that the compiler may vectorise."""
+    total = 0.0
+    for k in range(left.size):
+        total += left[k] * right[k]
+    return total
+
+
+@jit_helper()
+def _row(
+    column: Array,
+    here: float,
+    squared: Any,
+    rate: float,
+    buffer: Array,
+    out: Array,
+) -> None:
+    """out = exp(-rate base), base the squared or absolute differences to ``here``."""
+    if squared:
+        for k in range(out.size):
+            gap = column[k] - here
+            buffer[k] = gap * gap
+    else:
+        for k in range(out.size):
+            buffer[k] = abs(column[k] - here)
+    exponentials(buffer, rate, out)
+
+
+@jit_entry()
+def radial_forms(
+    columns: Array,
+    where: Indices,
+    squared: Any,
+    rates: Array,
+    a: Array,
+    support: Indices,
+    out: Array,
+) -> None:
+    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n).
+
+    Only the rows ``support``, where a is not zero, are read.
+    """
+    s = support.size
+    x = np.empty(s)
+    buffer = np.empty(s)
+    values = np.empty(s)
+    dual = np.empty(s)
+    for i in range(s):
+        dual[i] = a[support[i]]
+    for q in range(where.size):
+        column = columns[where[q]]
+        total = 0.0
+        for i in range(s):
+            x[i] = column[support[i]]
+        for i in range(s):
+            _row(
+                x[i:],
+                x[i],
+                squared[q],
+                rates[q],
+                buffer[i:],
+                values[i:],
+            )
+            total += dual[i] * (2.0 * inner_product(values[i:], dual[i:]) - dual[i])
+        out[q] = total
+
+
+@jit_entry()
+def add_radial(
+    columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array
+) -> None:
+    """Upper triangle of out += sum_q weights[q] K_q, for kernels as in ``radial_forms``."""
+    n = out.shape[0]
+    buffer = np.empty(n)
+    values = np.empty(n)
+    for first in range(0, where.size, TILE):
+        for i in range(n):
+            row = out[i, i:]
+            kernel_row = values[i:]
+            for q in range(first, min(first + TILE, where.size)):
+                column = columns[where[q]]
+                w = weights[q]
+                _row(
+                    column[i:],
+                    column[i],
+                    squared[q],
+                    rates[q],
+                    buffer[i:],
+                    kernel_row,
+                )
+                for k in range(row.size):
+                    row[k] += w * kernel_row[k]

@@ -28,7 +28,7 @@ from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, factorised, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels import by_numpy
-from mklcore.kernels.compiled_grams import mirror
+from mklcore.kernels.kernel_map import mirror
 
 NO_FUNCTIONS = (
     "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
@@ -527,19 +527,20 @@ class CachedOperator:
         # Forms and scores of stored kernels use products with all kernels, which are computed
         # anyway, and most of them are remembered.
         has_features = Capability.FEATURES in source.capabilities
-        self.keeps_products = Capability.STORED in source.capabilities and not has_features
+        self.keeps_products = is_stored(source) and not has_features
         self._everything: Indices = np.arange(source.n_kernels)
         self._wholes: list[Products] = []  # the newest two of all kernels
-        self._part: list[Products] = []  # the newest of some kernels
+        self._part: Products | None = None  # the newest of some kernels
         # Duals and the forms of all kernels, where kernels are not stored.
         self._forms: list[tuple[Array, Array]] = []
         # Weights, a dual, and their scores.
         self._scored: tuple[Array, Array, Array] | None = None
-        self._sum = DenseSum(np.empty((0, 0)))
-        self._summed: Array | None = None  # the weights (M,) of ``_sum``
+        # The newest weights (M,), and the sum with them.
+        self._summed: tuple[Array, DenseSum] | None = None
         # The rows that a solver has read, in single precision, if it keeps them.
         self.row_cache: RowCache | None = None
-        self._on_features: list[Any] = []
+        # The newest two sums on features, with their weights.
+        self._on_features: list[tuple[Array, WeightedSum]] = []
         self.rows = source.rows
         self.gram = source.gram
         self.diagonals = source.diagonals
@@ -560,20 +561,15 @@ class CachedOperator:
         If ``a`` is s times an earlier dual except in a few rows, the earlier products are updated.
         """
         chosen = self._everything if kernels is None else kernels
-        nearest: Products | None = None
-        factor = 0.0
-        rows = self._everything
-        for earlier in (*self._wholes, *self._part):
-            if earlier.kernels is self._everything or np.array_equal(earlier.kernels, chosen):
-                s, differing = way_between(earlier.dual, a)
-                if nearest is None or differing.size < rows.size:
-                    nearest = earlier
-                    factor = s
-                    rows = differing
         size = float(np.abs(a).sum())
         added = size
         values = None
-        if nearest is not None:
+        remembered = list(self._wholes)
+        if self._part is not None and np.array_equal(self._part.kernels, chosen):
+            remembered.append(self._part)
+        ways = [(earlier, *way_between(earlier.dual, a)) for earlier in remembered]
+        if ways:
+            nearest, factor, rows = min(ways, key=lambda way: way[2].size)
             known = nearest.values
             if not np.array_equal(nearest.kernels, chosen):
                 known = known[chosen]
@@ -582,9 +578,8 @@ class CachedOperator:
             change = np.zeros_like(a)
             change[rows] = a[rows] - factor * nearest.dual[rows]
             updated = abs(factor) * nearest.added + float(np.abs(change).sum())
-            is_fast = rows.size <= WORTH_READING * np.count_nonzero(a)
-            is_near = not rows.size or (is_fast and Capability.STORED in self.capabilities)
-            if is_near and updated <= MOST_ADDED * size:
+            is_fast = is_stored(self) and rows.size <= WORTH_READING * np.count_nonzero(a)
+            if (is_fast or not rows.size) and updated <= MOST_ADDED * size:
                 added = updated
                 values = factor * known
                 if rows.size:
@@ -595,7 +590,7 @@ class CachedOperator:
         if chosen is self._everything:
             self._wholes = [products, *self._wholes[:1]]
         else:
-            self._part = [products]
+            self._part = products
         return values
 
     def learn(self, a: Array, products: Array) -> None:
@@ -631,8 +626,9 @@ class CachedOperator:
         if self.keeps_products or self.knows(a):
             used = np.flatnonzero(weights)
             return weights[used] @ self.matvec(a, used)
-        if self._is_summed(weights):
-            return self._sum.matvec(a)
+        known = self._sum_with(weights)
+        if known is not None:
+            return known.matvec(a)
         if self._scored is not None and np.array_equal(weights, self._scored[0]):
             factor, rows = way_between(self._scored[1], a)
             if not rows.size:
@@ -649,21 +645,19 @@ class CachedOperator:
         """
         source: Any = self.source
         if Capability.FEATURES in self.capabilities:
-            for known in self._on_features:
-                if np.array_equal(known.theta, weights):
-                    remembered: WeightedSum = known
-                    return remembered
-            total: WeightedSum = source.combine(weights.copy())
-            self._on_features = [total, *self._on_features[:1]]
+            for theta, earlier in self._on_features:
+                if np.array_equal(theta, weights):
+                    return earlier
+            theta = weights.copy()
+            total: WeightedSum = source.combine(theta)
+            self._on_features = [(theta, total), *self._on_features[:1]]
             return total
-        if not self._is_summed(weights):
-            matrix = self._sum.matrix
-            if not matrix.size:
-                matrix = np.empty((self.n_samples, self.n_samples))
-            source.combine(weights, matrix)
-            self._sum = DenseSum(matrix)
-            self._summed = weights.copy()
-        return self._sum
+        known = self._sum_with(weights)
+        if known is None:
+            buffer = None if self._summed is None else self._summed[1].matrix
+            known = source.combine(weights, buffer)
+            self._summed = weights.copy(), known
+        return known
 
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
         """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows.
@@ -675,16 +669,15 @@ class CachedOperator:
             total: Any = self.combine(weights)
             solved: Array = total.solve_block(rows, shift, rhs)
             return solved
-        if rows.size == self.n_samples and self._is_summed(weights):
-            block = self._sum
-        else:
+        block = self._sum_with(weights) if rows.size == self.n_samples else None
+        if block is None:
             block = DenseSum(self.combine_block(weights, rows))
         rounding = 1e-10 * float(np.trace(block.matrix)) / rows.size
         return block.solve(rhs, np.maximum(shift, rounding))
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among ascending rows, (r, r)."""
-        if is_stored(self) and not self._is_summed(weights):
+        if is_stored(self) and self._sum_with(weights) is None:
             return self.source.combine_block(weights, rows)
         return self.combine(weights).block(rows)
 
@@ -694,12 +687,12 @@ class CachedOperator:
         source: Any = self.source  # only kernels with Capability.FEATURES have a table
         return int(source.table.shape[1])
 
-    def _is_summed(self, weights: Array) -> bool:
-        """Whether the buffer holds the sum with these weights, up to rounding."""
-        summed = self._summed
-        if summed is None:
-            return False
-        return bool(np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)))
+    def _sum_with(self, weights: Array) -> DenseSum | None:
+        """The sum that is remembered, if it has these weights up to rounding."""
+        if self._summed is None:
+            return None
+        summed, known = self._summed
+        return known if np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)) else None
 
 
 class RowCache:

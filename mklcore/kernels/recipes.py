@@ -146,7 +146,7 @@ class Recipe:
             chosen = by_kind[self.subspace_kernel]
             unresolved += build.random_subspaces(chosen, size, self.subspaces, self.subspace_seed)
         for spec in unresolved:
-            yield replace(spec, features=spec.columns(n_features), label=str(spec.features))
+            yield spec.beside(n_features, (), 0)
 
 
 def width_multiples(count: int) -> list[float]:

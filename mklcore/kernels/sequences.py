@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -29,7 +28,6 @@ from mklcore.parameters import Parameter, check_whole
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction.text import TfidfVectorizer
 
 MOST_LETTERS = 50  # of a word
 MOST_SHIFT = 100
@@ -296,7 +294,11 @@ class Words(SequenceKernel):
 
     def vectors(self, rows: Array) -> csr_matrix:
         """The words of rows as sparse unit vectors (n, n_words)."""
-        return _vectorizer(self.vocabulary, self.rarity).transform(unpacked(self.read(rows)))
+        from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
+
+        vectorizer = TfidfVectorizer(vocabulary=list(self.vocabulary), sublinear_tf=True)
+        vectorizer.idf_ = np.array(self.rarity)
+        return vectorizer.transform(unpacked(self.read(rows)))
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         left_vectors = self.vectors(left)
@@ -307,15 +309,6 @@ class Words(SequenceKernel):
         vectors = self.vectors(rows)
         squares = vectors.multiply(vectors)
         return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-
-
-@lru_cache(maxsize=64)
-def _vectorizer(words: Names, rarity: tuple[float, ...]) -> TfidfVectorizer:
-    from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
-
-    vectorizer = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)
-    vectorizer.idf_ = np.array(rarity)
-    return vectorizer
 
 
 def on_sequence(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.grams import SAME_SCALE, exact_copies
+from mklcore.kernels.grams import SAME_SCALE, duplicates
 from mklcore.kernels.operators import Capability, KernelOperator
 
 _LOOKED_AT = 40  # rows on which kernels are compared first
@@ -60,7 +60,7 @@ def without_copies(
     groups: tuple[tuple[int, ...], ...] = ()
     if not keep:
         is_dense = Capability.DENSE in stack.capabilities
-        groups = exact_copies(stack.values) if is_dense else copies_among(stack)
+        groups = duplicates(stack.values, same_scale=True) if is_dense else copies_among(stack)
     for group in groups:
         first = min(group, key=lambda m: (cost[m], m))
         others = [m for m in group if m != first]

@@ -33,7 +33,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.grams import as_stack, exact_copies
+from mklcore.kernels.grams import as_stack, duplicates
 from mklcore.lp.schedule import fit_weighted
 from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.driver import Fit, Method, run, warn_unless_converged
@@ -149,7 +149,7 @@ def penalised_l1(
     weights = fit.weights.copy()
     dual = np.zeros(K.shape[:2])
     dual[list(fit.selected or ())] = fit.dual_coef
-    for group in exact_copies(K) if solver == "symmetric" else ():
+    for group in duplicates(K, same_scale=True) if solver == "symmetric" else ():
         weights[list(group)] = weights[list(group)].mean()
         dual[list(group)] = dual[list(group)].mean(axis=0)
     return replace(fit, weights=weights, dual_coef=dual, selected=None, points=None)

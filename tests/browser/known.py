@@ -8,7 +8,8 @@ from mklcore import load_sample
 from mklcore.answer.candidates import Request
 from mklcore.answer.explore import answered
 from mklcore.data import read_table
-from mklcore.kernels import RBF, KernelDictionary, Linear
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import RBF, Linear
 from tests.helpers.pages import csv
 
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 
 from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.kernels import KernelDictionary
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
 from mklcore.paths.path import Path, fit_path
 from mklcore.problem.driver import Status

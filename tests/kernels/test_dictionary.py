@@ -15,16 +15,17 @@ from scipy.spatial.distance import pdist
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels import BAND_KERNELS, Polynomial, stacks
+from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import (
     ALL_COLUMNS,
+    BAND_KERNELS,
     MOST_UNITS,
     SEVERAL_GROUPS,
     KernelDictionary,
     kernels_by_columns,
     units,
 )
-from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
+from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Polynomial
 from mklcore.kernels.recipes import AUTO_FEATURES, Recipe, kinds
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error, kernel_error

@@ -15,7 +15,6 @@ import mklcore as mkl
 from mklcore.arrays import distinct_rows
 from mklcore.figures import style
 from mklcore.io.script import code
-from mklcore.kernels.compiled_grams import fill_exponential
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.dictionary_text import Entry, is_dictionary, read_entries, write_entries
 from mklcore.kernels.functions import (
@@ -26,6 +25,7 @@ from mklcore.kernels.functions import (
     Linear,
     Polynomial,
     columns_as_text,
+    fill_exponential,
 )
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.sequences import SEQUENCE_KERNELS

@@ -23,7 +23,7 @@ from mklcore.kernels.grams import (
     target_alignment,
     target_matrix,
 )
-from mklcore.kernels.normalisation import NORMALISATIONS
+from mklcore.kernels.kernel_map import NORMALISATIONS
 from mklcore.kernels.stacks import read_stack
 from tests.helpers.every import every
 from tests.helpers.refusals import kernel_error, refused

@@ -13,7 +13,7 @@ import mklcore as mkl
 from mklcore.errors import cancellation_scope
 from mklcore.estimators.base import weighted_blocks
 from mklcore.kernels.grams import Rows, SummedRows
-from mklcore.kernels.normalisation import NORMALISATIONS
+from mklcore.kernels.kernel_map import NORMALISATIONS
 from mklcore.kernels.operators import (
     CachedOperator,
     Capability,

@@ -12,8 +12,7 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.figures import style
-from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
-from mklcore.kernels.dictionary import Unit, units
+from mklcore.kernels.dictionary import KernelDictionary, Unit, units
 from mklcore.kernels.dictionary_text import (
     Entry,
     columns_as_words,
@@ -22,6 +21,7 @@ from mklcore.kernels.dictionary_text import (
     read_entries,
     write_entries,
 )
+from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import target_alignment
 from pages.kernels import sidebar, table
 from pages.shared.private_streamlit import plain

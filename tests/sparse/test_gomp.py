@@ -5,7 +5,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.kernels.grams import exact_copies
+from mklcore.kernels.grams import duplicates
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import Hinge
 from mklcore.sparse.gomp import GOMP, LossGOMP, Spectra
@@ -162,7 +162,7 @@ def test_copies_are_left_out_with_a_note_and_multiples_are_none():
     assert list(kept.selected_) == [0, 10, 1]
     assert kept.notes_ == ()
     K = KERNELS["P1"][[0, 1, 0, 0]] * np.array([1.0, 1.0, 4.0, 1.0])[:, None, None]
-    assert exact_copies(K) == ((0, 3),)
+    assert duplicates(K, same_scale=True) == ((0, 3),)
     assert set(
         mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"]).selected_
     ) == {0, 1, 2}

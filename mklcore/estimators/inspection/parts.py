@@ -35,15 +35,19 @@ def unblended(model: Any) -> Any:
     other.__dict__.pop("feature_coef_", None)
     names = getattr(model, "table_columns_", None)
     other.kernel_names_ = KernelDictionary(blend.parts, feature_names=names).names
-    split = replace(
-        plain, specs=blend.parts, scales=1.0 / shares, grand_means=np.zeros(shares.size)
-    )
+    shape = shares.size, len(plain.rows)
     other._map = replace(
-        split,
+        plain,
+        specs=blend.parts,
+        scales=1.0 / shares,
+        factors=np.broadcast_to(1.0, shape),
+        row_means=np.broadcast_to(0.0, shape),
+        grand_means=np.zeros(shares.size),
+        kept=np.arange(len(plain.rows)),
         normalise=None,
         center=False,
         weights=None,
-    ).against(plain.rows)
+    )
     duals = coefficients_of(model, 0)
     other.n_train_ = len(plain.rows)
     if np.ndim(model.weights_) == 2:
