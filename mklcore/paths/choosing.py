@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -27,7 +26,7 @@ from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError, Progress, warn_short
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive
-from mklcore.paths.folds import cut, each, is_parallel, parts_of, rare_in_folds
+from mklcore.paths.folds import cut, each, is_parallel, parts_of
 from mklcore.paths.path import (
     PATH_ATTRIBUTES,
     Path,
@@ -78,13 +77,6 @@ class ValidationCurve:
     def size(self) -> int:
         """The chosen number of kernels."""
         return int(self.sizes[self.best[1]])
-
-    def _repr_html_(self) -> str:
-        return (
-            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} "
-            f"sizes; the best {self.score_name} is {self.scores[self.best]:.4f} at lam = "
-            f"{self.lam:.4g} with {self.size} kernels"
-        )
 
 
 def validation_curve(
@@ -172,7 +164,12 @@ def validation_curve(
 
 
 def _along_grid(
-    model: Any, stack: Any, target: Array, lams: list[float], sizes: list[int], n_jobs: int | None
+    model: Any,
+    stack: Any,
+    target: Array,
+    lams: list[float],
+    sizes: list[int],
+    n_jobs: int | None,
 ) -> Iterator[Any]:
     """The models of all sizes, for one value of lambda after the other."""
     if not is_parallel(n_jobs):
@@ -222,17 +219,6 @@ class CrossValidated:
         """Standard error of the mean score."""
         spread: Array = self.scores.std(axis=0, ddof=1)
         return spread / float(np.sqrt(len(self.scores)))
-
-    def _repr_html_(self) -> str:
-        best = np.atleast_1d(choose(self)).tolist()
-        values = []
-        for param, grid, k in zip(self.params, self.grids, best, strict=True):
-            values.append(f"{escape(param)} = {grid[k]:.4g}")
-        score = f"{self.val_score[*best]:.4f} &plusmn; {self.standard_error[*best]:.4f}"
-        return (
-            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best "
-            f"{self.score_name} {score} at {', '.join(values)}"
-        )
 
 
 def cross_validate_path(
@@ -295,43 +281,35 @@ def cross_validate_path(
     axes = _axes(estimator, {param: values} if params is None else params)
     check_scoring(estimator, scoring)
     target = np.asarray(y)
-    parts = parts_of(estimator, X, target, n_splits, seed, cv)
+    parts, notes = parts_of(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
-    notes: tuple[str, ...] = ()
-    if cv is None or isinstance(cv, (int, np.integer)):
-        notes = rare_in_folds(estimator, target)
     names, grids = zip(*axes, strict=True)
-    steps = grids[0].size
-    fold = _fold_path if len(axes) == 1 else _fold_surface
-    run: Callable[[Fold, Progress | None], Any] = partial(fold, estimator, target, axes, scoring)
-    results = list(_each_fold(run, cuts, steps, callback, n_jobs))
+    run = partial(_fold, estimator, target, axes, scoring)
+    results = list(_each_fold(run, cuts, grids[0].size, callback, n_jobs))
+    scores = np.array([fold_scores for fold_scores, _, _ in results])
+    counts = np.mean([fold_counts for _, fold_counts, _ in results], axis=0)
+    selected = None
+    finished = None
+    if len(axes) == 1:
+        paths = [path for _, _, path in results]
+        selected = np.empty((grids[0].size, 0))
+        if len({path.kernel_names for path in paths}) == 1:
+            selected = np.mean([used_kernels(path.weights) for path in paths], axis=0)
+        finished = np.all([path.finished for path in paths], axis=0)
+    elif names != tuple(params or ()):  # they were solved the other way round
+        names = names[::-1]
+        grids = grids[::-1]
+        scores = scores.swapaxes(1, 2)
+        counts = counts.T
     name = score_name(estimator, scoring)
-    if len(axes) == 2:
-        if callback is not None:
-            callback(len(cuts) * steps, len(cuts) * steps)
-        scores = np.array([fold_scores for fold_scores, _ in results])
-        counts = np.mean([fold_counts for _, fold_counts in results], axis=0)
-        # The solver may have needed another order of the parameters than that of ``params``.
-        order = [list(names).index(param) for param in params or ()]
-        return CrossValidated(
-            tuple(names[k] for k in order),
-            tuple(grids[k] for k in order),
-            scores.transpose(0, *(1 + k for k in order)),
-            counts.transpose(order),
-            name,
-            notes=notes,
-        )
-    selected = np.empty((grids[0].size, 0))
-    if len({path.kernel_names for path in results}) == 1:
-        selected = np.mean([used_kernels(path.weights) for path in results], axis=0)
     return CrossValidated(
         names,
         grids,
-        np.array([path.val_score for path in results]),
-        np.mean([path.n_nonzero for path in results], axis=0),
+        scores,
+        counts,
         name,
         selected,
-        np.all([path.finished for path in results], axis=0),
+        finished,
         notes,
     )
 
@@ -374,15 +352,14 @@ def _each_fold(
     For folds that run in parallel, progress is reported when each of them ends.
     """
     total = len(cuts) * steps
-    if not is_parallel(n_jobs):
-        for f, fold in enumerate(cuts):
-            yield run(fold, _offset(callback, f * steps, total))
+    if is_parallel(n_jobs):
+        for done, result in enumerate(each(lambda fold: run(fold, None), cuts, n_jobs), 1):
+            yield result
+            if callback is not None:
+                callback(done * steps, total)
         return
-    results = each(lambda fold: run(fold, None), cuts, n_jobs)
-    for done, result in enumerate(results, 1):
-        yield result
-        if callback is not None:
-            callback(done * steps, total)
+    for done, fold in enumerate(cuts):
+        yield run(fold, _offset(callback, done * steps, total))
 
 
 def _offset(callback: Progress | None, done: int, total: int) -> Progress | None:
@@ -397,51 +374,42 @@ def _offset(callback: Progress | None, done: int, total: int) -> Progress | None
     return count
 
 
-def _fold_path(
+def _fold(
     estimator: PathEstimator,
     y: Labels,
     axes: Axes,
     scoring: Scoring,
     fold: Fold,
     tick: Progress | None,
-) -> Path:
-    name, grid = axes[0]
-    (rows, left_out), train, test = fold
-    return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, scoring=scoring)
+) -> tuple[Array, Array, Any]:
+    """Scores and numbers of kernels of a fold: (L,) with their path, or (L, S) and None.
 
-
-def _fold_surface(
-    estimator: PathEstimator,
-    y: Labels,
-    axes: Axes,
-    scoring: Scoring,
-    fold: Fold,
-    tick: Progress | None,
-) -> tuple[Array, Array]:
-    """Scores and numbers of kernels (L, S) of a fold.
-
-    A path over the second parameter is fitted for every value of the first, or one greedy run for
-    all sizes.
+    Over two parameters, a path over the second is fitted for every value of the first, or one
+    greedy run for all sizes.
     """
-    (outer, rows), (inner, columns) = axes
-    (part, left_out), train, test = fold
-    if (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid"):
+    (rows, left_out), train, test = fold
+    known = rows, y[train]
+    judging = left_out, y[test]
+    name, grid = axes[-1]
+    if len(axes) == 1:
+        path = fit_path(estimator, *known, name, grid, *judging, tick, scoring=scoring)
+        return path.val_score, path.n_nonzero, path
+    outer, outer_grid = axes[0]
+    if (outer, name) == ("lam", "s") and hasattr(estimator, "along_grid"):
         sized: Any = estimator
-        curve = validation_curve(
-            sized, part, y[train], left_out, y[test], rows, columns, tick, scoring
-        )
-        return curve.scores, curve.n_nonzero
-    scores = np.empty((rows.size, columns.size))
+        curve = validation_curve(sized, *known, *judging, outer_grid, grid, tick, scoring)
+        return curve.scores, curve.n_nonzero, None
+    scores = np.empty((outer_grid.size, grid.size))
     used = np.empty_like(scores)
-    for i, value in enumerate(rows):
-        if tick is not None:
-            tick(i, rows.size)
+    for i, value in enumerate(outer_grid):
         attribute = PATH_ATTRIBUTES.get(outer, outer)
         model = estimator.copy_with(attribute, int(value) if outer == "s" else float(value))
-        path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
+        path = fit_path(model, *known, name, grid, *judging, scoring=scoring)
         scores[i] = path.val_score
         used[i] = path.n_nonzero
-    return scores, used
+        if tick is not None:
+            tick(i + 1, outer_grid.size)
+    return scores, used, None
 
 
 def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> Any:
@@ -565,26 +533,17 @@ class Choice:
     notes: tuple[str, ...] = ()
 
 
-def leave_one_out(
-    K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True
-) -> Array:
+def leave_one_out(K: Array, y: Array, C: float, *, fit_intercept: bool = True) -> Array:
     """y_i - f^(-i)(x_i) for every row, f^(-i) being the squared-loss machine fitted without row i.
 
         f^(-i) = argmin_f  C/2 sum_{j != i} (y_j - f(x_j))^2 + 1/2 ||f||^2_K
 
-    with a free intercept or without. ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,);
-    ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns (n,), exact, from one inverse. Raises
-    ``ParameterError`` where C is not above 0.
+    with a free intercept or without. ``K`` (n, n); ``y`` (n,), labels -1 / +1 for classes; ``C`` >
+    0. Returns (n,), exact, from one inverse. Raises ``ParameterError`` where C is not above 0.
     """
     check_positive(C=C)
     K = np.asarray(K, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
-    if K.ndim == 3:
-        if weights is None:
-            raise ParameterError(
-                "A stack (M, n, n) needs the weights (M,) of its kernels; pass weights=."
-            )
-        K = np.tensordot(np.asarray(weights, dtype=np.float64), K, 1)
     if K.shape != (y.size, y.size):
         raise KernelError(
             f"The kernel has shape {K.shape}, the target {y.size} rows; expected (n, n) and (n,)."
@@ -746,29 +705,25 @@ def machines_of(
 
     Yields its kernel, its target (labels -1 / +1), its dual and its intercept.
     """
-    rows: Indices = np.arange(y.size)
-    if not hasattr(fitted, "classes_"):
-        yield (
-            np.tensordot(fitted.weights_, K, 1),
-            np.asarray(y, dtype=float),
-            fitted.dual_coef_,
-            fitted.intercept_,
-        )
-        return
-    codes = np.searchsorted(fitted.classes_, y)
-    pairs = getattr(fitted, "pairs_", None)
-    if np.ndim(fitted.weights_) == 1:
-        pairs = ((0, 1),)
-    tables = (
+    machines = zip(
         np.atleast_2d(fitted.weights_),
         np.atleast_2d(fitted.dual_coef_),
         np.atleast_1d(fitted.intercept_),
+        strict=True,
     )
-    for k, (weights, dual, intercept) in enumerate(zip(*tables, strict=True)):
-        rows = rows if pairs is None else np.flatnonzero(np.isin(codes, pairs[k]))
-        gram = np.zeros((rows.size, rows.size))
-        for m in np.flatnonzero(weights):
-            gram += weights[m] * K[m][np.ix_(rows, rows)]
-        positive = k if pairs is None else pairs[k][1]
-        signed = np.where(codes[rows] == positive, 1.0, -1.0)
-        yield gram, signed, dual[rows], float(intercept)
+    rows: Indices = np.arange(y.size)
+    classes = getattr(fitted, "classes_", None)
+    codes = rows if classes is None else np.searchsorted(classes, y)
+    pairs = getattr(fitted, "pairs_", None)
+    if classes is not None and np.ndim(fitted.weights_) == 1:
+        pairs = ((0, 1),)
+    for k, (weights, dual, intercept) in enumerate(machines):
+        target = np.asarray(y)
+        positive = k
+        if pairs is not None:
+            rows = np.flatnonzero(np.isin(codes, pairs[k]))
+            positive = pairs[k][1]
+        if classes is not None:
+            target = np.where(codes[rows] == positive, 1.0, -1.0)
+        gram = np.tensordot(weights, K, 1)[np.ix_(rows, rows)]
+        yield gram, target.astype(float), dual[rows], float(intercept)

@@ -27,14 +27,17 @@ R = TypeVar("R")
 
 def parts_of(
     estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any
-) -> list[tuple[Indices, Indices]]:
+) -> tuple[list[tuple[Indices, Indices]], tuple[str, ...]]:
     """Training rows and held-out rows of every fold, by ``cv`` or as ``n_splits`` folds.
 
-    ``cv`` is a number of folds, a splitter of scikit-learn, or pairs of rows.
+    ``cv`` is a number of folds, a splitter of scikit-learn, or pairs of rows. Also returns a note
+    on the classes that no fold of ours holds out, if there are any.
     """
     owners = X.row_groups if isinstance(X, Dataset) else None
     if cv is None or isinstance(cv, (int, np.integer)):
-        return folds(estimator, y, n_splits if cv is None else int(cv), seed, owners)
+        note = "" if _classes(estimator, y) is None else rare_note(y, 2)
+        parts = folds(estimator, y, n_splits if cv is None else int(cv), seed, owners)
+        return parts, (note,) if note else ()
     pairs = cv
     if hasattr(cv, "split"):
         pairs = cv.split(
@@ -47,7 +50,7 @@ def parts_of(
         raise ParameterError(
             f"cv gives {len(parts)} folds; a mean with its error needs at least two."
         )
-    return parts
+    return parts, ()
 
 
 def folds(
@@ -59,12 +62,6 @@ def folds(
     with one row is in the training rows of every fold.
     """
     return fold_rows(_classes(estimator, y), y.shape[0], n_splits, seed, owners)
-
-
-def rare_in_folds(estimator: Any, y: Labels) -> tuple[str, ...]:
-    """A note on the classes that no fold holds out; () where there are none."""
-    note = "" if _classes(estimator, y) is None else rare_note(y, 2)
-    return (note,) if note else ()
 
 
 def _classes(estimator: Any, y: Labels) -> Indices | None:

@@ -16,7 +16,7 @@ from mklcore.errors import ParameterError, Progress, check_cancelled
 from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.scoring import ACCEPTED, Scoring, label_of, scored, scorer_of
-from mklcore.problem.driver import Screened, Status
+from mklcore.problem.driver import Status
 from mklcore.problem.penalties import LpNorm
 
 PUBLISHED_NORMS = (1.0, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2.0, 4.0, 8.0, 16.0, np.inf)
@@ -62,12 +62,8 @@ class PathEstimator(Protocol):
         param: str,
         values: Sequence[float],
         attribute: str,
-        start: Any = None,
     ) -> Iterator[Self]:
-        """One fitted copy per value of ``param``, the parameter ``attribute`` of the estimator.
-
-        ``start`` is a fitted neighbour.
-        """
+        """One fitted copy per value of ``param``, the parameter ``attribute`` of the estimator."""
 
     def path_table(
         self, points: Sequence[Any], stack: Any
@@ -206,15 +202,6 @@ class Path:
             scores = finished_scores
         return int(np.nanargmax(scores))
 
-    @property
-    def screened(self) -> tuple[Screened | None, ...]:
-        """How many kernels screening ruled out and how many were never read, for every point.
-
-        None where nothing was screened, as at the first point, or where a point is several
-        problems.
-        """
-        return tuple(getattr(fit, "screened", None) for fit in self.fits)
-
     def explore(self, **options: Any) -> Any:
         """Show the path as a player in a notebook.
 
@@ -314,7 +301,6 @@ def fit_path(
     X_val: Any = None,
     y_val: Any = None,
     callback: Progress | None = None,
-    start: Any = None,
     scoring: Scoring = None,
 ) -> Path:
     """Fit ``estimator`` at every value of ``param``, each fit started from the one before.
@@ -338,9 +324,6 @@ def fit_path(
     callback : callable or None, default None
         Called as callback(done, total) before the first and after every point; raise in it to
         cancel.
-    start : fitted estimator or None, default None
-        A fitted model of a neighbouring value, on the same rows and kernels, from which the first
-        point starts; methods that cannot be started elsewhere leave it alone.
     scoring : str, callable or None, default None
         A scorer of scikit-learn or its name ("balanced_accuracy", "roc_auc",
         "neg_mean_squared_error", ...); None is what the estimator's ``path_score`` measures:
@@ -365,31 +348,49 @@ def fit_path(
     blocks = validation_blocks(stack, X_val)
     if callback is not None:
         callback(0, grid.size)
-    neighbour = _checked_start(start, model, stack)
     points = []
     seconds = []
     started = time.perf_counter()
-    for fitted in model.along(stack, target, param, grid.tolist(), attribute, neighbour):
+    for fitted in model.along(stack, target, param, grid.tolist(), attribute):
         check_cancelled()
         points.append(fitted)
         seconds.append(time.perf_counter() - started)
         if callback is not None:
             callback(len(points), grid.size)
         started = time.perf_counter()
-    return _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
+    train = _training_scores(points, stack, y, scoring)
+    validation = np.full(grid.size, np.nan)
+    if blocks is not None:
+        validation = scores_of(points, blocks, y_val, scoring)
+    # The callback belongs to this run: it must not cancel a clone that is fitted later.
+    for point in points:
+        point.callback = None
+    weights, names, families = points[0].path_table(points, stack)
+    return Path(
+        param,
+        grid,
+        weights,
+        np.array([float(np.sum(point.objective_)) for point in points]),
+        _worst(points, "dual_gap_"),
+        _worst(points, "relative_gap_"),
+        np.array([point.n_kernels_ for point in points]),
+        train,
+        validation,
+        np.array(seconds),
+        np.array([point.n_solves_ for point in points]),
+        tuple(point.status_ for point in points),
+        tuple(point.fit_ for point in points),
+        tuple(points),
+        names,
+        families,
+        score_name(points[0], scoring),
+    )
 
 
-def _checked_start(start: Any, model: Any, stack: Any) -> Any:
-    if start is None:
-        return None
-    size = getattr(start, "n_train_", None), len(getattr(start, "kernel_names_", ()))
-    if type(start) is not type(model) or size != (stack.n_samples, stack.n_kernels):
-        raise ParameterError(
-            f"A path starts from a fitted {type(model).__name__} on the same "
-            f"{stack.n_samples} rows and {stack.n_kernels} kernels; got a "
-            f"{type(start).__name__}. Leave start out to begin from equal weights."
-        )
-    return start
+def _worst(points: Sequence[Any], name: str) -> Array:
+    """An attribute (L,) of the points, the largest over their problems; NaN where it is None."""
+    values = [getattr(point, name) for point in points]
+    return np.array([np.nan if value is None else float(np.max(value)) for value in values])
 
 
 def check_path_parameter(param: str) -> None:
@@ -473,65 +474,16 @@ def judged(
     return scores
 
 
-def _scores(
-    points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
-) -> tuple[Array, Array]:
-    """Scores (L,) of the points of a path on training and on validation rows, NaN without rows.
+def _training_scores(points: Sequence[Any], stack: Any, y: Any, scoring: Scoring) -> Array:
+    """Scores (L,) of the points of a path on training rows.
 
-    The decisions on the training rows are known where the certificates were computed from them.
+    The decisions on these rows are known where the certificates were computed from them.
     """
     decisions = [getattr(point, "training_decision", None) for point in points]
     known = [one for one in decisions if one is not None and len(one) == stack.n_samples]
     if len(known) == len(points):
-        train = judged(points, known, y, scoring)
-    else:
-        training_blocks = stack.blocks() if is_operator(stack) else stack.values
-        train = scores_of(points, training_blocks, y, scoring)
-    validation = np.full(len(points), np.nan)
-    if blocks is not None:
-        validation = scores_of(points, blocks, y_val, scoring)
-    return train, validation
-
-
-def _collect(
-    param: str,
-    values: Array,
-    points: list[PathEstimator],
-    seconds: list[float],
-    stack: KernelOperator,
-    y: Any,
-    blocks: Array | None,
-    y_val: Any,
-    scoring: Scoring,
-) -> Path:
-    def figures(name: str) -> Array:
-        values = [getattr(point, name) for point in points]
-        return np.array([np.nan if value is None else float(np.max(value)) for value in values])
-
-    # The callback belongs to this run: it must not cancel a clone that is fitted later.
-    for point in points:
-        point.callback = None
-    weights, names, families = points[0].path_table(points, stack)
-    train, validation = _scores(points, stack, y, blocks, y_val, scoring)
-    return Path(
-        param,
-        values,
-        weights,
-        np.array([float(np.sum(point.objective_)) for point in points]),
-        figures("dual_gap_"),
-        figures("relative_gap_"),
-        np.array([point.n_kernels_ for point in points]),
-        train,
-        validation,
-        np.array(seconds),
-        np.array([point.n_solves_ for point in points]),
-        tuple(point.status_ for point in points),
-        tuple(point.fit_ for point in points),
-        tuple(points),
-        names,
-        families,
-        score_name(points[0], scoring),
-    )
+        return judged(points, known, y, scoring)
+    return scores_of(points, stack.blocks() if is_operator(stack) else stack.values, y, scoring)
 
 
 def path_grid(

@@ -105,13 +105,3 @@ def test_several_classes_and_numbers_without_a_certificate(problem):
     assert path.estimators[1].predict(K) == pytest.approx(model.predict(K), abs=1e-4)
     for fitted in (model, several):
         assert fitted.dual_gap_ is fitted.dual_objective_ is fitted.dual_point_ is None
-
-
-def test_a_start_with_another_rule_hands_no_weights_on(problem):
-    K, y = problem
-    other = AlignedMKLClassifier("margin", kernels="precomputed").fit(K, y)
-    path = mkl.fit_path(
-        AlignedMKLClassifier(kernels="precomputed"), K, y, "C", [1.0, 2.0], start=other
-    )
-    for point in path.estimators:
-        assert point.weights_ == pytest.approx(aligned_weights(K, y))

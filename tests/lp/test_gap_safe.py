@@ -134,8 +134,8 @@ def test_a_path_says_how_many_kernels_were_screened():
     K, y, _ = problem(5, M=20)
     model = mkl.LpMKLClassifier(p=1.0, loss="logistic", kernels="precomputed")
     path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
-    assert path.screened[0] is None
-    assert path.screened[1].ruled_out > 5
+    assert path.fits[0].screened is None
+    assert path.fits[1].screened.ruled_out > 5
 
 
 def test_the_grams_of_live_kernels_take_bounded_memory_whatever_the_rows():

@@ -194,21 +194,11 @@ def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, 
 def test_refusals(table):
     X = table[0]
     y = table[1]
-    stack, model, greedy = (
-        KERNELS.grams(X),
-        mkl.LpMKLClassifier(kernels=KERNELS),
-        mkl.GOMPClassifier(kernels=KERNELS),
-    )
-    fitted = mkl.LpMKLClassifier().fit(stack, y)
-    other = mkl.GOMPClassifier().fit(stack, y)
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    greedy = mkl.GOMPClassifier(kernels=KERNELS)
 
     def path(param, values, model=model):
         return lambda: mkl.fit_path(model, X, y, param, values)
-
-    def started(start, rows):
-        return lambda: mkl.fit_path(
-            mkl.LpMKLClassifier(), stack.take(rows), y[rows], "C", [1.0], start=start
-        )
 
     refused(
         (path("gamma", [1.0]), "runs over one of C, lam, p, s"),
@@ -219,11 +209,6 @@ def test_refusals(table):
         (path("s", [0.5], greedy), "whole, from 1 on"),
         (lambda: mkl.log_grid(1.0, 0.1, 5), "0 < low < high"),
         (lambda: path_grid(model, X, y, "width"), "A path runs over one of"),
-        (
-            started(fitted, np.arange(40)),
-            "starts from a fitted LpMKLClassifier on the same 40 rows",
-        ),
-        (started(other, np.arange(60)), "got a GOMPClassifier"),
     )
 
 
@@ -237,20 +222,6 @@ def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
     again = clone(path.estimators[-1]).fit(X, y)
     assert again.status_.ok
     assert asked.callback is not None
-
-
-@every("task", ["binary", "multiclass", "regression"])
-def test_a_start_changes_the_work_and_not_the_answer(task, table):
-    X, labels, score, *_ = table
-    y = {"binary": labels, "multiclass": np.digitize(score, [-0.5, 0.5]), "regression": score}[task]
-    stack = KERNELS.grams(X)
-    model = mkl.io.catalog.ESTIMATORS["lp"].estimator(task, p=1.2, tol=1e-6)
-    path = mkl.fit_path(model, stack, y, "C", [1.0])
-    warm = mkl.fit_path(model, stack, y, "C", [1.05], start=path.estimators[0])
-    cold = mkl.fit_path(model, stack, y, "C", [1.05])
-    assert warm.objective == pytest.approx(cold.objective, rel=1e-5)
-    assert warm.solves[0] <= cold.solves[0]
-    assert warm.statuses[0].ok
 
 
 # One kernel of one column is a matrix of rank one, on which exact steps meet systems that are

@@ -186,7 +186,6 @@ def test_two_parameters_give_a_surface_whose_lines_are_those_of_one(table, model
     # from other starts
     assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1), abs=5e-3)
     assert found.val_score[mkl.choose(found)] == pytest.approx(found.val_score.max())
-    assert f"2 folds over {' and '.join(params)}" in found._repr_html_()
 
 
 def test_what_cannot_be_scored_or_crossed_is_refused(table):
