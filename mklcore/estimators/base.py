@@ -6,7 +6,6 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from html import escape
 from typing import Any, ClassVar, Self
 
@@ -25,7 +24,7 @@ from mklcore.problem.driver import Fit
 from mklcore.problem.losses import Loss, loss_for
 
 BLOCK_MB = 256.0  # memory of one block of kernel values between new rows and training rows
-USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
+_USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 # Blocks of fewer new rows are not worth storing: their kernels are summed as they are computed.
 _FEWEST_ROWS = 256
 _FEWEST_SUMMED = 64
@@ -37,6 +36,19 @@ ROW_ATTRIBUTES = (
     "feature_names_in_",
     *TABLE_ATTRIBUTES,
 )
+
+
+# The attributes of a fitted estimator that are fields of what its solver returned.
+PUBLISHED = {
+    "weights_": "weights",
+    "dual_coef_": "dual_coef",
+    "intercept_": "intercept",
+    "objective_": "objective",
+    "dual_objective_": "dual_objective",
+    "dual_point_": "dual_point",
+    "dual_gap_": "gap",
+    "relative_gap_": "relative_gap",
+}
 
 
 class KernelEstimator(TrainingTable, ABC):
@@ -57,17 +69,14 @@ class KernelEstimator(TrainingTable, ABC):
     # whether the points of a path can be scored in one pass over the blocks
     _scored_together: ClassVar[bool] = True
 
+    _published: ClassVar[dict[str, str]] = PUBLISHED
+
     probability: bool = False
     _carry: Any = None
     weights_: Any
     dual_coef_: Any
     intercept_: Any
     objective_: Any
-    dual_objective_: Any
-    dual_point_: Any
-    dual_gap_: Any
-    relative_gap_: Any
-    history_: Any
     fit_: Any
 
     @set_together
@@ -83,9 +92,9 @@ class KernelEstimator(TrainingTable, ABC):
             self._refuse_weights(next(iter(refused)))
         return self._fitted(X, y)
 
-    def _fitted(self, X: Any, y: Any) -> Self:
+    def _fitted(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._check_parameters()
-        stack, target = self.training_stack(X, y)
+        stack, target = self.training_stack(X, y, sample_weight)
         self._fit_stack(stack, target)
         self._carry = None  # only the next fit of a path needs it, and it is large
         if self.probability:
@@ -98,16 +107,26 @@ class KernelEstimator(TrainingTable, ABC):
         """Fit on built kernels and a checked target; ``warm`` is a fitted neighbour or None."""
         for name in ("selected_", "calibration_"):
             self.__dict__.pop(name, None)
-        self._solve(stack, y, warm)
+        centre = self._centre(y)
+        self._solve(stack, y - centre if centre else y, warm)
+        if centre:
+            self._move(centre, y - centre)
         self._remember(stack, y)
         return self
+
+    def _centre(self, y: Array) -> float:
+        """What is subtracted from the target before it is solved for; ``_move`` adds it back."""
+        return 0.0
+
+    def _move(self, centre: float, y: Array) -> None:
+        """Add ``centre`` to the intercept of a model fitted on the centred target ``y``."""
 
     def _remember(self, stack: Any, y: Labels) -> None:
         """Save the names of the kernels, the target, and the fingerprints of the training rows."""
         self._remember_kernels(stack)
         self.training_target_ = np.array(y)
         fingerprints = getattr(self, "row_fingerprints_", None)
-        if fingerprints is None or fingerprints.size != self.n_train_:
+        if np.size(fingerprints) != self.n_train_:
             self.row_fingerprints_ = None
 
     def _remember_kernels(self, stack: Any) -> None:
@@ -116,48 +135,43 @@ class KernelEstimator(TrainingTable, ABC):
         self.n_train_ = stack.n_samples
         self._map = None if self._is_precomputed else stack.transform
         if Capability.FEATURES in stack.capabilities:
-            self._remember_features(stack)
+            self.approximation_error_ = stack.approximation_error
+            # Several problems store their duals as (T, n), several targets as (n, T).
+            duals = self.dual_coef_
+            is_by_target = len(duals) == stack.n_samples
+            duals = np.ascontiguousarray(duals if is_by_target else duals.T)
+            coefficients = stack.coefficients(duals)
+            self.feature_coef_ = coefficients if is_by_target else coefficients.T
         if self._map is not None and not hasattr(self, "n_features_in_"):
             self.n_features_in_ = self._map.column_means.size
         weights = np.atleast_2d(self.weights_).mean(axis=0)
-        used = np.flatnonzero(weights > USED * max(float(weights.max()), 1e-300))
+        used = np.flatnonzero(weights > _USED * max(float(weights.max()), 1e-300))
         self.n_kernels_ = int(used.size)
         if not hasattr(self, "selected_"):
             self.selected_ = used
-
-    def _remember_features(self, stack: Any) -> None:
-        """Publish the error of an approximation, and the coefficients of its features."""
-        self.approximation_error_ = stack.approximation_error
-        # Several problems store their duals as (T, n), several targets as (n, T).
-        is_by_problem = self.dual_coef_.ndim > 1 and self.dual_coef_.shape[0] != stack.n_samples
-        duals = self.dual_coef_.T if is_by_problem else self.dual_coef_
-        coefficients = stack.coefficients(np.ascontiguousarray(duals))
-        self.feature_coef_ = coefficients.T if is_by_problem else coefficients
 
     def along(
         self,
         stack: Any,
         y: Array,
-        param: str,
-        values: Sequence[float],
         attribute: str,
+        values: Sequence[float],
         start: Any = None,
     ) -> Iterator[Any]:
-        """Yield one fitted copy per value of ``param``, each started from the one before.
+        """Yield one fitted copy per value of the parameter ``attribute``.
 
-        ``attribute`` is the name that the estimator has for ``param``; ``stack`` and ``y`` are as
-        ``training_stack`` returns them. ``start`` is a model fitted at a value near the first one.
-        Methods that can reuse more work override this.
+        Each is started from the one before. ``stack`` and ``y`` are as ``training_stack`` returns
+        them. ``start`` is a model fitted at a value near the first one. Methods that can reuse more
+        work override this.
         """
         previous = start
         for value in values:
             model = self.copy_with(attribute, value)._fit_stack(stack, y, previous)
-            if previous is not None and previous is not start:
+            if previous is not start:
                 previous._carry = None  # only the next fit needed it, and it is large
             previous = model
             yield model
-        if previous is not None:
-            previous._carry = None
+        previous._carry = None
 
     @staticmethod
     def path_table(
@@ -174,11 +188,7 @@ class KernelEstimator(TrainingTable, ABC):
             is_fitted = name.endswith("_") and not name.startswith("_")
             if is_fitted and name not in ROW_ATTRIBUTES:
                 delattr(fresh, name)
-        kind: Any = type(self)
-        if attribute in parameters_of(kind):
-            setattr(fresh, attribute, value)
-        else:
-            fresh.set_params(**{attribute: value})  # raises an error that lists the parameters
+        fresh.set_params(**{attribute: value})
         fresh._check_parameters()
         return fresh
 
@@ -204,11 +214,6 @@ class KernelEstimator(TrainingTable, ABC):
         ends = np.cumsum([len(point_weights) for point_weights, _ in machines])[:-1]
         scores = np.split(weighted_blocks(blocks, weights, duals), ends, axis=1)
         return [point._joined(columns) for point, columns in zip(points, scores, strict=True)]
-
-    @property
-    def training_decision(self) -> Array | None:
-        """Decision values on the training rows, or None where the solver did not compute them."""
-        return None
 
     @abstractmethod
     def path_score(self, predicted: Labels, y: Any) -> float:
@@ -288,19 +293,16 @@ class KernelEstimator(TrainingTable, ABC):
     def _decisions(self, X: Any) -> Array:
         """Decision values of rows X or of a test block, in batches of at most ``BLOCK_MB``."""
         check_is_fitted(self)
-        if self._map is None:
+        to_kernels = self._map
+        if to_kernels is None:
             return self.decide_blocks(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
         size = rows_in_block(self._numbers_per_row)
-        has_features = isinstance(self._map, FeatureMap)
-        if size < _FEWEST_ROWS and self._scored_together and not has_features:
-            return self._summed_decisions(self._map, rows)
-        blocks = map(self._map.cross, batches(rows, size))
-        return np.concatenate([self.decide_blocks(block) for block in blocks])
-
-    def _summed_decisions(self, to_kernels: Any, rows: Array) -> Array:
-        """Decision values of checked rows, from weighted kernels that are summed without blocks."""
-        # The rows themselves may be long, so that they too bound the size of a batch.
+        has_features = isinstance(to_kernels, FeatureMap)
+        if size >= _FEWEST_ROWS or has_features or not self._scored_together:
+            blocks = map(to_kernels.cross, batches(rows, size))
+            return np.concatenate([self.decide_blocks(block) for block in blocks])
+        # Kernels are summed as they are computed. The rows, which may be long, bound a batch.
         size = max(_FEWEST_SUMMED, rows_in_block(4 * rows.shape[1]))
         weights, duals = self._machines()
         parts = map(to_kernels.standardised, batches(rows, size))
@@ -354,21 +356,23 @@ class KernelEstimator(TrainingTable, ABC):
             part[...] = (block @ duals.T) * weights[:, m]
         return parts[..., 0] if np.ndim(self.dual_coef_) == 1 else parts
 
-    def _publish(self, fit: Fit) -> None:
-        self.weights_ = fit.weights
-        self.dual_coef_ = fit.dual_coef
-        self.intercept_ = fit.intercept
-        self.objective_ = fit.objective
-        self.dual_objective_ = fit.dual_objective
-        self.dual_point_ = fit.dual_point
-        self.dual_gap_ = fit.gap
-        self.relative_gap_ = fit.relative_gap
-        self.status_ = fit.status
-        self.history_ = fit.history
-        self.fit_ = replace(fit, carry=None)
-        self._carry = fit.carry
-        self.n_iter_ = fit.n_iter
-        self.n_solves_ = fit.solves
+    def _publish(self, *fits: Fit) -> None:
+        """Publish the fit of one problem, or those of several problems on a leading axis.
+
+        What one of several problems lacks, such as a certificate, is None for all of them.
+        """
+        for attribute, field in self._published.items():
+            values = [getattr(fit, field) for fit in fits]
+            found = values[0]
+            if len(fits) > 1:
+                found = None if any(value is None for value in values) else np.array(values)
+            setattr(self, attribute, found)
+        self.n_iter_ = max(fit.n_iter for fit in fits)
+        self.n_solves_ = sum(fit.solves for fit in fits)
+        self.status_ = next((fit.status for fit in fits if not fit.status.ok), fits[0].status)
+        by_problem = [(fit.history, fit.carry, replace(fit, carry=None)) for fit in fits]
+        together = by_problem[0] if len(fits) == 1 else zip(*by_problem, strict=True)
+        self.history_, self._carry, self.fit_ = together
 
     def _publish_columns(self, fit: Fit, intercepts: Array, is_flat: bool) -> None:
         """Publish a fit of target columns (n, T) with their intercepts (T,).
@@ -380,24 +384,6 @@ class KernelEstimator(TrainingTable, ABC):
         if is_flat and len(intercepts) == 1:
             self.dual_coef_ = fit.dual_coef[:, 0]
             self.intercept_ = float(intercepts[0])
-
-    def _publish_several(self, fits: Sequence[Fit], weights: Any, duals: Any) -> None:
-        """Publish several problems on a leading axis, with a certificate if all have one."""
-        proved = all(fit.dual_objective is not None for fit in fits)
-        self.weights_ = weights
-        self.dual_coef_ = duals
-        self.intercept_ = np.array([fit.intercept for fit in fits])
-        self.objective_ = np.array([fit.objective for fit in fits])
-        self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if proved else None
-        self.dual_gap_ = self.objective_ - self.dual_objective_ if proved else None
-        self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if proved else None
-        self.dual_point_ = np.array([fit.dual_point for fit in fits]) if proved else None
-        self.history_ = tuple(fit.history for fit in fits)
-        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
-        self._carry = tuple(fit.carry for fit in fits)
-        self.n_iter_ = max(fit.n_iter for fit in fits)
-        self.n_solves_ = sum(fit.solves for fit in fits)
-        self.status_ = next((fit.status for fit in fits if not fit.status.ok), fits[0].status)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -455,12 +441,3 @@ def batches(rows: Any, size: int) -> Iterator[Any]:
     step = max(1, size)
     for start in range(0, max(rows.shape[0], 1), step):
         yield rows[start : start + step]
-
-
-@cache
-def parameters_of(kind: Any) -> frozenset[str]:
-    """The names of the parameters of a class of estimators, cached.
-
-    scikit-learn would inspect the signature whenever a parameter is set.
-    """
-    return frozenset(kind._get_param_names())

@@ -200,7 +200,7 @@ class _BestKernel(_OnStacks):
             carried = [[fit.dual_coef for fit in fits[0]]] * M
         starts = [[WarmStart(np.ones(1), dual) for dual in duals] for duals in carried]
         bounds = np.full((M, T), -np.inf)
-        if getattr(self, "sample_weight_", None) is None:
+        if self.sample_weight_ is None:
             for row, kernel, own in zip(bounds, stack.values, starts, strict=True):
                 row[:] = self._proved(kernel, own, targets)
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
@@ -251,7 +251,7 @@ class _BestKernel(_OnStacks):
         The kernels keep the scales of all training rows. Sample weights count in training and in
         the scores; rows of weight 0 are in no fold.
         """
-        w = getattr(self, "sample_weight_", None)
+        w = self.sample_weight_
         rows = np.arange(y.size) if w is None else np.flatnonzero(w)
         labels = y
         smallest = rows.size
@@ -278,11 +278,7 @@ class _BestKernel(_OnStacks):
     def _publish_best(self, fits: list[Fit], best: int, M: int) -> None:
         weights = np.zeros(M)
         weights[best] = 1.0
-        if len(fits) == 1:
-            self._publish(replace(fits[0], weights=weights))
-        else:
-            duals = np.array([fit.dual_coef for fit in fits])
-            self._publish_several(fits, np.tile(weights, (len(fits), 1)), duals)
+        self._publish(*(replace(fit, weights=weights) for fit in fits))
         self.best_kernel_ = best
 
 
@@ -415,13 +411,7 @@ class _Aligned(_OnStacks):
         same = warm is not None and (warm.rule, warm.mix) == (self.rule, self.mix)
         super()._solve(stack, y, warm if same else None)
 
-    def _fit_one(
-        self,
-        K: Any,
-        y: Array,
-        warm: WarmStart | None,
-        C: float | None = None,
-    ) -> Fit:
+    def _fit_one(self, K: Any, y: Array, warm: WarmStart | None) -> Fit:
         """Solve the machine on the weighted kernels.
 
         Its lower bound does not hold for the weights, and is not published. A neighbour has the
@@ -434,7 +424,7 @@ class _Aligned(_OnStacks):
         else:
             weights = margin_weights(K.values, y, float(self.mix))
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start, C)
+        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start)
         history = tuple(replace(record, dual_objective=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 

@@ -5,7 +5,7 @@ can be.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -49,19 +49,6 @@ class _BestSet(KernelSettings, KernelEstimator):
         check_positive(lam=self.lam)
         check_whole("n_kernels", self.n_kernels)
         check_whole("max_relaxations", self.max_relaxations)
-
-    def along(
-        self,
-        stack: GramStack,
-        y: Array,
-        param: str,
-        values: Sequence[float],
-        attribute: str,
-        start: Any = None,
-    ) -> Iterator[Any]:
-        """One fitted copy per value, each search started from the choice before."""
-        settled = [int(value) for value in values] if param == "s" else values
-        yield from super().along(stack, y, param, settled, attribute, start)
 
     def problem(self, stack: Any, y: Array) -> BestK:
         """Values and bounds of choices, for kernels and targets as ``training_stack`` gives them."""

@@ -68,7 +68,7 @@ class _GompBase(KernelSettings, BudgetedEstimator):
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
-    def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> None:
+    def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> BestK | None:
         loss = self.loss_in_use
         Y, means = self._columns_less_means(y, self.fit_intercept and loss.quadratic)
         M = stack.n_kernels
@@ -80,7 +80,7 @@ class _GompBase(KernelSettings, BudgetedEstimator):
             kind = LossGOMP
             options = {"loss": loss, "fit_intercept": self.fit_intercept}
         tol = {"tol": self.tol} if self._is_hinge else {}
-        competing, notes = without_copies(stack, self.keep_duplicates)
+        competing, self.notes_ = without_copies(stack, self.keep_duplicates)
         method = kind(
             stack,
             Y,
@@ -94,36 +94,27 @@ class _GompBase(KernelSettings, BudgetedEstimator):
             **options,
             **tol,
         )
-        fit = run(
-            method,
-            tol=tol.get("tol", 0.0),
-            max_iter=M + 1,
-            callback=self.callback,
-        )
+        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
         problem = BestK(stack, Y, self.lam) if loss.quadratic else None
-        self._publish_choice(fit, means, y.ndim == 1, notes, problem)
-        self._carry = problem  # the certificates of the other sizes of a path use it
+        self._publish_choice(fit, means, y.ndim == 1, problem)
+        return problem
 
     def _cut_to(self, whole: Any, size: int) -> None:
-        is_flat = whole.dual_coef_.ndim == 1
+        self.notes_ = whole.notes_
         fit = truncated(whole.fit_, size)
-        self._publish_choice(
-            fit, np.atleast_1d(whole.intercept_), is_flat, whole.notes_, whole._carry
-        )
+        is_flat = whole.dual_coef_.ndim == 1
+        self._publish_choice(fit, np.atleast_1d(whole.intercept_), is_flat, whole._carry[1])
 
-    def _publish_choice(
-        self, fit: Fit, means: Array, is_flat: bool, notes: tuple[str, ...], problem: BestK | None
-    ) -> None:
+    def _publish_choice(self, fit: Fit, means: Array, is_flat: bool, problem: BestK | None) -> None:
         """Publish the kernels that were chosen, with a bound on the best choice where one is known."""
+        intercepts = means
         if problem is not None:
             fit = _bounded(fit, problem)
-        intercepts = means
-        if not self.loss_in_use.quadratic:  # the intercepts are fitted together with the kernels
+        else:  # the intercepts are fitted together with the kernels
             intercepts = (fit.points or ())[-1].state.intercepts
         self._publish_columns(fit, intercepts, is_flat)
         self.selected_ = np.array(fit.selected, dtype=np.intp)
-        self.notes_ = notes
 
 
 def _bounded(fit: Fit, problem: BestK) -> Fit:

@@ -47,11 +47,13 @@ class BudgetedEstimator(KernelEstimator):
         return None
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        self._run(stack, y, self._prepared(stack))
+        """Solve with the decompositions of ``warm``, a fitted copy with another parameter."""
+        prepared = self._prepared(stack) if warm is None else warm._carry[0]
+        self._carry = prepared, self._run(stack, y, prepared)
 
     @abstractmethod
-    def _run(self, stack: GramStack, y: Array, prepared: Any) -> None:
-        """Solve and publish."""
+    def _run(self, stack: GramStack, y: Array, prepared: Any) -> Any:
+        """Solve and publish; return what ``_cut_to`` needs besides the published solution."""
 
     @abstractmethod
     def _cut_to(self, whole: Any, size: int) -> None:
@@ -61,40 +63,28 @@ class BudgetedEstimator(KernelEstimator):
         self,
         stack: GramStack,
         y: Array,
-        param: str,
-        values: Sequence[float],
         attribute: str,
+        values: Sequence[float],
         start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per value; a single run gives all sizes. ``start`` is not used."""
-        prepared = self._prepared(stack)
-        if param == "s":
-            yield from self._sizes(stack, y, [int(value) for value in values], prepared)
-            return
-        for value in values:
-            model = self.copy_with(attribute, value)
-            model._run(stack, y, prepared)
-            model._remember(stack, y)
-            model._carry = None
-            yield model
+        if attribute == "n_kernels":
+            largest = self.copy_with(attribute, max(values))._fit_stack(stack, y)
+            return self._sizes(largest, stack, y, values)
+        return super().along(stack, y, attribute, values)
 
     def along_grid(
         self, stack: GramStack, y: Array, lams: Sequence[float], sizes: Sequence[int]
     ) -> Iterator[tuple[Any, ...]]:
         """Yield, for every lam, the fitted copies of all ``sizes``, from one run."""
-        prepared = self._prepared(stack)
-        for lam in lams:
-            yield tuple(self.copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
-
-    def _sizes(
-        self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Any
-    ) -> Iterator[Any]:
         largest = self.copy_with("n_kernels", max(sizes))
-        largest._run(stack, y, prepared)
-        largest._remember(stack, y)
+        for lam, whole in zip(lams, largest.along(stack, y, "lam", lams), strict=True):
+            yield tuple(self.copy_with("lam", lam)._sizes(whole, stack, y, sizes))
+
+    def _sizes(self, whole: Any, stack: GramStack, y: Array, sizes: Sequence[Any]) -> Iterator[Any]:
         for size in sizes:
             model = self.copy_with("n_kernels", size)
-            model._cut_to(largest, size)
+            model._cut_to(whole, size)
             model._remember(stack, y)
             yield model
 
@@ -203,20 +193,12 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _is_empirical(self) -> bool:
         return bool(self.criterion == "empirical")
 
-    def _problems(self, y: Array) -> list[tuple[Array, float]]:
-        """The targets of all problems, each with the mean that was subtracted from it."""
-        is_centred = self.fit_intercept and self.loss_in_use.quadratic
-        problems = []
-        for target in self._targets(y):
-            mean = float(target.mean()) if is_centred else 0.0
-            problems.append((target - mean, mean))
-        return problems
-
     def _run(self, stack: GramStack, y: Array, prepared: Any) -> None:
         K = stack.values
-        problems = self._problems(y)
+        columns, means = self._centred(y)
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
-        fits = [self._fit_one(K, target, divisors) for target, _ in problems]
+        targets = np.ascontiguousarray(columns.T)
+        fits = [self._fit_one(K, target, divisors) for target in targets]
         notes = []
         for name, divisor in zip(stack.names, divisors, strict=True):
             if divisor > 1:
@@ -227,7 +209,12 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         if not has_rate(self.loss_in_use):
             notes.append(NO_RATE.format(self.loss_in_use.name))
         self.notes_ = tuple(notes)
-        self._publish_fits(fits, [shift for _, shift in problems])
+        self._publish_fits(fits, means)
+
+    def _centred(self, y: Array) -> tuple[Array, Array]:
+        """The target columns, less their means where the loss is squared, and these means."""
+        is_centred = self.fit_intercept and self.loss_in_use.quadratic
+        return self._columns_less_means(y, is_centred)
 
     def _fit_one(
         self,
@@ -257,35 +244,33 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _cut_to(self, whole: Any, size: int) -> None:
         fits = whole.fit_ if isinstance(whole.fit_, tuple) else (whole.fit_,)
         self.notes_ = whole.notes_
-        shifts = np.atleast_1d(whole.intercept_).tolist()
-        self._publish_fits([truncated(fit, size) for fit in fits], shifts)
+        self._publish_fits([truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_))
 
-    def _publish_fits(self, fits: list[Fit], shifts: Sequence[float]) -> None:
-        if not self.loss_in_use.quadratic:  # the intercepts are fitted together with the kernels
-            shifts = [(fit.points or ())[-1].state.intercept for fit in fits]
-        duals = [_spread(fit) for fit in fits]
-        steps = tuple(_steps(fit) for fit in fits)
-        self.steps_: Any = steps if len(fits) > 1 else steps[0]
-        if len(fits) == 1:
-            self._publish(
-                replace(
-                    fits[0],
-                    dual_coef=duals[0],
-                    intercept=shifts[0],
-                )
-            )
-        else:
-            self._publish_several(fits, np.array([fit.weights for fit in fits]), np.array(duals))
-            self.intercept_ = np.array(shifts)
-        entries = [j for fit in fits for j in fit.selected or ()]
-        self.selected_ = np.array(list(dict.fromkeys(entries)), dtype=np.intp)
+    def _publish_fits(self, fits: Sequence[Fit], means: Array) -> None:
+        is_centred = self.loss_in_use.quadratic
+        whole = []
+        steps = []
+        selected: dict[int, None] = {}
+        for fit, mean in zip(fits, means.tolist(), strict=True):
+            entries = list(fit.selected or ())
+            points = fit.points or ()
+            dual = np.zeros((fit.weights.size, fit.dual_coef.shape[1]))
+            dual[entries] = fit.dual_coef
+            # Without a mean, the intercept was fitted together with the kernels.
+            intercept = mean if is_centred else points[-1].state.intercept
+            whole.append(replace(fit, dual_coef=dual, intercept=intercept))
+            steps.append(np.array([point.state.pick for point in points[1:]], dtype=np.intp))
+            selected |= dict.fromkeys(entries)
+        self._publish(*whole)
+        self.steps_: Any = tuple(steps) if len(fits) > 1 else steps[0]
+        self.selected_ = np.array(list(selected), dtype=np.intp)
 
     def lam_range(self, stack: GramStack, y: Any) -> tuple[float, float]:
         """Three decades of lam, up to the value from which no kernel enters."""
         probe = self.copy_with("lam", 1.0)
-        targets = [target for target, _ in probe._problems(probe._target(y))]
+        columns, _ = probe._centred(probe._target(y))
         # The critical lam of a constant target is 0, which no grid can use.
-        critical = max(critical_lam(stack.values, target) for target in targets) or 1.0
+        critical = max(critical_lam(stack.values, column) for column in columns.T) or 1.0
         return 1e-3 * critical, critical
 
     def decide_blocks(self, blocks: Any) -> Array:
@@ -299,19 +284,6 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         duals = self.dual_coef_[..., list(chosen), :]
         parts: Array = np.einsum("mij,...mj->mi...", blocks, duals)
         return parts
-
-
-def _spread(fit: Fit) -> Array:
-    """Coefficients of all kernels (M, n); those of kernels that were not chosen are zero."""
-    dual = np.zeros((fit.weights.size, fit.dual_coef.shape[1]))
-    dual[list(fit.selected or ())] = fit.dual_coef
-    return dual
-
-
-def _steps(fit: Fit) -> Array:
-    """The index of the kernel of every step, with repetitions."""
-    assert fit.points is not None
-    return np.array([point.state.pick for point in fit.points[1:]], dtype=np.intp)
 
 
 @dataclass(eq=False, repr=False)

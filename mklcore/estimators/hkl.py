@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import KernelEstimator, batches, rows_in_block
+from mklcore.estimators.base import PUBLISHED, KernelEstimator, batches, rows_in_block
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
+from mklcore.estimators.training_table import target_of
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, Node, NodeWeights
@@ -22,7 +23,7 @@ from mklcore.hkl.inner import NEEDED, HullTask, suits_hulls
 from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, largest_lambda
 from mklcore.kernels.operators import is_operator
 from mklcore.parameters import check_choice, check_positive, check_whole
-from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
+from mklcore.problem.driver import Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, loss_for
 
 # Lambda matters over eight decades; searches usually reach a certificate in the upper six.
@@ -34,6 +35,9 @@ class _HKLBase(KernelEstimator):
     """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over (q+1)^p kernels."""
 
     _scored_together = False
+    _published: ClassVar[dict[str, str]] = {
+        name: field for name, field in PUBLISHED.items() if name != "weights_"
+    }
 
     basis: Basis | str | Array | None = None
     lam: float = 1e-3
@@ -71,17 +75,15 @@ class _HKLBase(KernelEstimator):
         if graph is not None and (graph.is_precomputed or graph.kernels is None):
             return self._ready_rows(graph, X, reset)
         columns = None
-        sequences: Any = ()
         if isinstance(X, Dataset):
+            if X.sequences:
+                raise KernelError(
+                    f"{type(self).__name__} searches products of columns and has no kernels on "
+                    "sequences; pass data.X, or use a method with a dictionary, such as "
+                    "LpMKLClassifier."
+                )
             columns = X.columns
-            sequences = X.sequences
             X = X.X
-        if sequences:
-            raise KernelError(
-                f"{type(self).__name__} searches products of columns and has no kernels on "
-                "sequences; pass data.X, or use a method with a dictionary, such as "
-                "LpMKLClassifier."
-            )
         is_array_like = isinstance(X, (np.ndarray, list, tuple))
         dimensions = np.ndim(X) if is_array_like else getattr(X, "ndim", 2)
         if graph is None and (is_operator(X) or dimensions == 3):
@@ -90,9 +92,8 @@ class _HKLBase(KernelEstimator):
                 "it searches; a kernel stack (M, n, n) has no columns. Pass the table, or one "
                 "Gram matrix per variable and level (p, q+1, n, n)."
             )
-        if graph is None and dimensions == 4:
-            return X
-        if not reset and isinstance(self.design_.levels, Matrices):
+        is_ready = not reset and isinstance(self.design_.levels, Matrices)
+        if is_ready or (graph is None and dimensions == 4):
             return X  # the design checks the shape of the block
         rows = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
@@ -137,40 +138,19 @@ class _HKLBase(KernelEstimator):
             return X
         return self.design_.cross(self._checked_rows(X, reset=False))
 
-    def _checked_target(self, X: Any, y: Any) -> Array:
-        if y is None:
-            raise ValueError(
-                f"requires y to be passed, but the target y is None; {type(self).__name__} "
-                "is supervised."
-            )
-        if isinstance(X, Design) or is_operator(X):
-            n = X.n_samples
-        else:  # a table, a stack, or Gram matrices by variable and level
-            rows: Any = self.basis if self._is_precomputed else X
-            if rows is None and self.graph is not None:
-                rows = self.graph.kernels
-            shape = np.shape(rows)
-            n = shape[max(0, len(shape) - 2)]
-        target = self._target(y)
-        if target.shape[0] != n:
-            raise DataError(
-                f"The kernels have {n} training rows and the target has {target.shape[0]}; "
-                "they must be the same rows."
-            )
-        return target
+    def training_stack(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Design, Labels]:
+        """The kernels of the training rows, without their blocks, and the checked target."""
+        if isinstance(X, Dataset):
+            y = target_of(X, y)
+            sample_weight = X.sample_weight
+        design = self._stack(self._checked_rows(X, reset=True))
+        return super().training_stack(design, y, sample_weight)
 
     def _check_parameters(self) -> None:
-        optional = {}
-        for name in ("depth_weight", "max_seconds"):
-            if getattr(self, name) is not None:
-                optional[name] = getattr(self, name)
-        check_positive(
-            lam=self.lam,
-            tol=self.tol,
-            memory_mb=self.memory_mb,
-            root_weight=self.root_weight,
-            **optional,
-        )
+        for name in ("lam", "tol", "memory_mb", "root_weight", "depth_weight", "max_seconds"):
+            value = getattr(self, name)
+            if value is not None or name not in ("depth_weight", "max_seconds"):
+                check_positive(**{name: value})
         self.loss_in_use  # noqa: B018  the loss checks itself
         if self.graph is not None:
             self._check_graph()
@@ -201,20 +181,10 @@ class _HKLBase(KernelEstimator):
     def _weights_of(self, design: Design) -> NodeWeights:
         return design.order.weights(self.depth_weight, float(self.root_weight))
 
-    def _task(self, y: Array) -> HullTask:
-        """The problem of one target (n,), labels -1 and +1 or numbers."""
-        return HullTask.at(float(self.lam), y, self.loss_in_use, self.fit_intercept)
-
-    def _fit_one(
-        self,
-        design: Design,
-        y: Array,
-        warm: WarmHull | None,
-    ) -> tuple[Fit, HullSearch]:
-        """Search the hull of one target (n,)."""
-        search = HullSearch(
+    def _search(self, design: Design, task: HullTask, warm: WarmHull | None) -> HullSearch:
+        return HullSearch(
             design,
-            self._task(y),
+            task,
             self._weights_of(design),
             search=self.search,
             tol=self.tol,
@@ -222,11 +192,11 @@ class _HKLBase(KernelEstimator):
             max_seconds=self.max_seconds,
             warm=warm,
         )
-        fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
-        # A provisional search was requested: ``status_`` and ``certified_`` report it, no warning.
-        if fit.status is not Status.PROVISIONAL:
-            warn_unless_converged(fit, self.tol)
-        return fit, search
+
+    def _tasks(self, y: Array) -> list[HullTask]:
+        """The problems of all targets, labels -1 and +1 or numbers."""
+        rest = self.loss_in_use, self.fit_intercept
+        return [HullTask.at(float(self.lam), target, *rest) for target in self._targets(y)]
 
     def problems(
         self,
@@ -239,43 +209,37 @@ class _HKLBase(KernelEstimator):
         """
         check_is_fitted(self)
         probe = self.copy_with("lam", self.lam)
-        design = probe._stack(probe._checked_rows(X, reset=True))
-        tasks = [self._task(target) for target in probe._targets(probe._checked_target(design, y))]
-        return design, self._weights_of(design), tasks
+        design, target = probe.training_stack(X, y)
+        return design, self._weights_of(design), probe._tasks(target)
 
     def _solve(self, stack: Design, y: Array, warm: Any) -> None:
-        targets = self._targets(y)
+        tasks = self._tasks(y)
         if self.refit and not stack.all_columns:
             raise ParameterError(
                 "refit=True needs a finite number of features per kernel; use a "
                 "polynomial basis, or refit=False."
             )
-        starts = [None] * len(targets) if warm is None else warm._warm
+        starts = [None] * len(tasks) if warm is None else warm._warm
         fits = []
         searches = []
-        for target, start in zip(targets, starts, strict=True):
-            fit, search = self._fit_one(stack, target, start)
+        for task, start in zip(tasks, starts, strict=True):
+            search = self._search(stack, task, start)
+            fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
+            # A provisional search was requested: ``status_`` and ``certified_`` report it.
+            if fit.status is not Status.PROVISIONAL:
+                warn_unless_converged(fit, self.tol)
             fits.append(fit)
             searches.append(search)
         self._warm = [search.warm_start() for search in searches]
         self.design_ = stack
-        if len(fits) == 1:
-            self._publish(fits[0])
-        else:
-            self._publish_several(fits, None, np.array([fit.dual_coef for fit in fits]))
+        self._publish(*fits)
         self._publish_hull(stack, searches)
-        self._publish_proof(fits, searches)
+        pairs = zip(searches, fits, strict=True)
+        proofs = [search.proof_of(fit.dual_point) for search, fit in pairs]
+        is_proved = None not in proofs
+        self.proof_ = tuple(proof.arrays for proof in proofs) if is_proved else None
         if self.refit:
-            self._refit(stack, np.column_stack(targets))
-
-    def _publish_proof(self, fits: Sequence[Fit], searches: Sequence[HullSearch]) -> None:
-        """Publish the proofs of all problems, or None where one of them has no proof."""
-        proofs = []
-        for fit, search in zip(fits, searches, strict=True):
-            proof = search.proof_of(fit.dual_point)
-            if proof is not None:
-                proofs.append(proof.arrays)
-        self.proof_ = tuple(proofs) if len(proofs) == len(fits) else None
+            self._refit(stack, np.column_stack(self._targets(y)))
 
     def _node(self, k: int) -> Node:
         """Node ``k`` of ``hull_`` in the form that the design uses."""
@@ -397,13 +361,12 @@ class _HKLBase(KernelEstimator):
         self,
         stack: Any,
         y: Array,
-        param: str,
-        values: Sequence[float],
         attribute: str,
+        values: Sequence[float],
         start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per lambda, and free the memory of the design after the last."""
-        yield from super().along(stack, y, param, values, attribute, start)
+        yield from super().along(stack, y, attribute, values, start)
         stack.release()
 
     @staticmethod

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _num_samples, column_or_1d
 
-from mklcore.arrays import Array, Labels
-from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError
+from mklcore.arrays import Array
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
-from mklcore.estimators.training_table import KernelSettings, target_of
+from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.operators import as_operator, is_operator, is_stored
+from mklcore.kernels.operators import as_operator, is_stored
 from mklcore.lp.interleaved import lacking
 from mklcore.lp.schedule import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.parameters import check_choice, check_positive, check_whole, set_together
-from mklcore.paths.folds import each, is_parallel
+from mklcore.paths.folds import each
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.machines import ON_FEATURES
@@ -74,11 +69,9 @@ class LpBase(KernelSettings, KernelEstimator):
     def training_decision(self) -> Array | None:
         """Decision values on the training rows, or None where the solver did not compute them."""
         fits = self.fit_ if isinstance(self.fit_, tuple) else (self.fit_,)
-        scores = []
-        for fit in fits:
-            if fit.decision is None or fit.decision.shape != (self.n_train_,):
-                return None
-            scores.append(fit.decision)
+        scores = [fit.decision for fit in fits]
+        if any(np.shape(score) != (self.n_train_,) for score in scores):
+            return None
         return self._joined(np.column_stack(scores))
 
     @set_together
@@ -94,72 +87,31 @@ class LpBase(KernelSettings, KernelEstimator):
         kernels that are not stored. A classifier with ``probability=True`` is fitted five more
         times, on folds of the rows, for `predict_proba`.
         """
-        if sample_weight is not None:
-            self._given_weights = _checked_weights(sample_weight, X, self._is_precomputed)
-        return self._fitted(X, y)
-
-    def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
-        """The kernels and the checked target; the weights of rows are set first."""
-        weights = self.__dict__.pop("_given_weights", None)
-        if weights is None and isinstance(X, Dataset):
-            weights = X.sample_weight
-        if getattr(self, "class_weight", None) is not None:
-            by_class = compute_sample_weight(self.class_weight, column_or_1d(target_of(X, y)))
-            weights = by_class if weights is None else by_class * weights
-        self.sample_weight_ = weights
-        return super().training_stack(X, y)
+        return self._fitted(X, y, sample_weight)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         """Solve one problem, or one for every class against the rest."""
         targets = self._targets(y)
-        self._check_class_weights(y)
-        starts: list[WarmStart | None] = [None] * len(targets)
-        if warm is not None:
-            is_one = len(targets) == 1
-            starts = [warm_start(warm, None if is_one else k) for k in range(len(targets))]
-        solve = partial(_solve_one, self, stack)
-        problems = zip(targets, starts, strict=True)
+        problems = zip(targets, warm_starts(warm, len(targets)), strict=True)
+
+        def solve(problem: tuple[Array, WarmStart | None]) -> Fit:
+            return self._fit_one(stack, *problem)
+
         n_jobs = getattr(self, "n_jobs", None)
-        is_spread = len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs)
+        is_spread = n_jobs is not None and len(targets) > 1
         fits = list(each(solve, problems, n_jobs) if is_spread else map(solve, problems))
         for fit in fits:
             warn_unless_converged(fit, self.tol)
-        if len(fits) == 1:
-            self._publish(fits[0])
-            return
-        weights = np.array([fit.weights for fit in fits])
-        duals = np.array([fit.dual_coef for fit in fits])
-        self._publish_several(fits, weights, duals)
+        self._publish(*fits)
 
-    def _check_class_weights(self, y: Array) -> None:
-        """Raise ``DataError`` if all rows of a class have weight 0."""
-        weights = getattr(self, "sample_weight_", None)
-        if weights is None or not hasattr(self, "classes_"):
-            return
-        if np.unique(y[weights > 0]).size < self.classes_.size:
-            raise DataError(
-                "A class has no row of weight above 0: every class needs one; drop its "
-                "rows, or give one of them weight."
-            )
+    def _cost(self, n: int) -> float:
+        """What a unit of loss costs on one of n rows."""
+        return self.C
 
-    def fit_signed(self, stack: Any, y: Array) -> Self:
-        """Fit on a stack and a target of numbers (n,), -1 and +1 for two known classes."""
-        fit = self._fit_one(stack, y, None)
-        warn_unless_converged(fit, self.tol)
-        self._publish(fit)
-        self._remember_kernels(stack)
-        return self
-
-    def _fit_one(
-        self,
-        K: Any,
-        y: Array,
-        warm: WarmStart | None,
-        C: float | None = None,
-    ) -> Fit:
+    def _fit_one(self, K: Any, y: Array, warm: WarmStart | None) -> Fit:
         """Solve one problem; rows of weight 0 are left out, and their duals are 0."""
-        cost: Any = self.C if C is None else C
-        weights = getattr(self, "sample_weight_", None)
+        cost: Any = self._cost(y.size)
+        weights = self.sample_weight_
         rows = np.arange(y.size)
         if weights is not None:
             K = as_operator(K)
@@ -184,11 +136,9 @@ class LpBase(KernelSettings, KernelEstimator):
         )
         if rows.size == y.size:
             return fit
-        dual_coef = np.zeros(y.size)
+        dual_coef, dual_point = np.zeros((2, y.size))
         dual_coef[rows] = fit.dual_coef
-        dual_point = None
         if fit.dual_point is not None:
-            dual_point = np.zeros(y.size)
             dual_point[rows] = fit.dual_point
         return replace(fit, dual_coef=dual_coef, dual_point=dual_point, carry=None, decision=None)
 
@@ -200,39 +150,14 @@ class LpSupervised(LpBase):
     fit_intercept: bool = True
 
 
-def _solve_one(model: LpBase, stack: Any, problem: tuple[Array, WarmStart | None]) -> Fit:
-    """The fit of one class against the rest; a function, so that it can be sent to a process."""
-    return model._fit_one(stack, *problem)
-
-
-def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
-    """The weights of rows (n,) as floats.
-
-    Raises ``DataError`` unless there is one finite weight of 0 or more per row, and not all are 0.
-    """
-    weights: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
-    if is_operator(X) or isinstance(X, Dataset):
-        n = X.n_samples
-    elif is_stack:
-        n = np.shape(X)[-1]
-    else:
-        n = _num_samples(X)
-    is_finite = weights.shape == (n,) and np.all(np.isfinite(weights))
-    if not is_finite or weights.min() < 0 or weights.max() <= 0:
-        limits = f" from {weights.min():g} to {weights.max():g}" if weights.size else ""
-        raise DataError(
-            f"sample_weight must be {n} finite numbers of 0 or more, one per row and not "
-            f"all zero; got shape {weights.shape}{limits}."
-        )
-    return weights
-
-
-def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
-    """The start that a fitted neighbour provides; ``k`` is the index of a one-vs-rest problem."""
-    if k is None:
-        return WarmStart(fitted.weights_, fitted.dual_coef_, fitted._carry)
-    carry = None if fitted._carry is None else fitted._carry[k]
-    return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], carry)
+def warm_starts(fitted: Any, count: int) -> list[Any]:
+    """The starts of ``count`` problems that a fitted neighbour provides; None without one."""
+    if fitted is None:
+        return [None] * count
+    if count == 1:
+        return [WarmStart(fitted.weights_, fitted.dual_coef_, fitted._carry)]
+    carried = fitted._carry or [None] * count
+    return list(map(WarmStart, fitted.weights_, fitted.dual_coef_, carried))
 
 
 @dataclass(eq=False, repr=False)

@@ -12,11 +12,10 @@ from sklearn.base import OutlierMixin
 from mklcore.arrays import Array
 from mklcore.data.dataset import count_rows
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.lp import LpBase, warm_start
+from mklcore.estimators.lp import LpBase
 from mklcore.kernels.grams import GramStack
 from mklcore.parameters import is_finite_number
 from mklcore.paths.scoring import ACCEPTED
-from mklcore.problem.driver import warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import Penalty
 
@@ -85,17 +84,13 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     score_name = ACCEPTED
     # Support vectors lie on the boundary; another order of summation could move them across it.
     _scored_together = False
+    training_decision = None  # type: ignore[assignment]
 
     p: float = 1.0
     C: float = 1.0
     nu: float | None = None
     penalty: str | Penalty | None = None
     solver: str = "auto"
-
-    @property
-    def training_decision(self) -> None:
-        """None, because rows on the boundary have to be scored by the same sums as in ``score``."""
-        return None
 
     @property
     def loss(self) -> str:
@@ -133,27 +128,27 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         self,
         stack: GramStack,
         y: Array,
-        param: str,
-        values: Sequence[float],
         attribute: str,
+        values: Sequence[float],
         start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per value of C or p, each started from the one before."""
-        if param == "C" and self.nu is not None:
+        if attribute == "C" and self.nu is not None:
             raise ParameterError(
                 "With nu given C has no effect, so there is no path over C: leave nu out, "
                 "or let the path run over p."
             )
-        return super().along(stack, y, param, values, attribute, start)
+        return super().along(stack, y, attribute, values, start)
+
+    def _cost(self, n: int) -> float:
+        if self.nu is None:
+            return self.C
+        weights = self.sample_weight_
+        return 1.0 / (self.nu * float(n if weights is None else weights.sum()))
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        w = getattr(self, "sample_weight_", None)
-        size = float(y.size if w is None else w.sum())
-        cost = self.C if self.nu is None else 1.0 / (self.nu * size)
-        fit = self._fit_one(stack, y, None if warm is None else warm_start(warm), cost)
-        warn_unless_converged(fit, self.tol)
-        self._publish(fit)
-        self.offset_ = 1.0 if self.nu is None else -fit.intercept
+        super()._solve(stack, y, warm)
+        self.offset_ = 1.0 if self.nu is None else -self.intercept_
         self.intercept_ = 0.0
 
     def score_samples(self, X: Any) -> Array:

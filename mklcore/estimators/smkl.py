@@ -118,7 +118,6 @@ class _SMKLBase(KernelSettings, _Selection):
         self._publish(search.fit)
         self.start_objectives_ = search.objectives
         self.start_kernels_ = search.kernels
-        self.start_spread_ = float(np.nanmax(search.objectives) - np.nanmin(search.objectives))
         if not search.fit.weights.any():
             self.notes_ += (self._removed_everything(stack, y, penalty, competing),)
 
@@ -157,13 +156,14 @@ class _SMKLBase(KernelSettings, _Selection):
 
     def _repr_html_inner(self) -> str:
         text = super()._repr_html_inner()
-        if not hasattr(self, "start_spread_"):
+        if not hasattr(self, "start_objectives_"):
             return text
         if self.term().is_convex:
             return f"{text}<p>The penalty is convex: every start ends in the same optimum.</p>"
         starts = "1 start"
         if self.n_starts > 1:
-            spread = np.max(self.start_spread_)
+            objectives = np.atleast_2d(self.start_objectives_)
+            spread = np.max(np.nanmax(objectives, axis=1) - np.nanmin(objectives, axis=1))
             starts = f"{self.n_starts} starts, whose objectives differ by {spread:.3g}"
         return (
             f"{text}<p>A local minimum, the best of {starts}; other starts may select other "
@@ -212,12 +212,10 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
                 names = " and ".join(str(self.classes_[k]) for k in pair)
                 note = self._removed_everything(subset, labels, penalty, competing, names)
                 self.notes_ += (note,)
-        fits = [search.fit for search in searches]
-        self._publish_several(fits, np.array([fit.weights for fit in fits]), duals)
-        objectives = np.array([search.objectives for search in searches])
-        self.start_objectives_ = objectives
+        pairs = zip(searches, duals, strict=True)
+        self._publish(*(replace(search.fit, dual_coef=dual) for search, dual in pairs))
+        self.start_objectives_ = np.array([search.objectives for search in searches])
         self.start_kernels_ = np.array([search.kernels for search in searches])
-        self.start_spread_ = np.nanmax(objectives, axis=1) - np.nanmin(objectives, axis=1)
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:
@@ -319,7 +317,7 @@ class SMKLClassifier(_SMKLOfTwo):
     history_ (the objective at every step), status_, n_iter_, n_kernels_ (used by any pair),
     mean_kernels_ (per machine), selected_, kernel_names_, notes_ (which copies were left out, and
     where no kernel is left, the C from which one remains), pairs_ (indices into classes_, the
-    second is the positive one), start_objectives_, start_kernels_, start_spread_, coef_ (linear
+    second is the positive one), start_objectives_, start_kernels_, coef_ (linear
     kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the
     answer is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_
     (n_pairs, n) and zero outside the pair, intercept_ and objective_ (n_pairs,);

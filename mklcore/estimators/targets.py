@@ -147,23 +147,13 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
             raise DataError(NOT_FINITE)
         return numbers
 
-    def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
-        """Fit on a target that is centred first; afterwards the intercept is moved back.
-
-        A free intercept absorbs the centre, so the solution is the same with better rounding.
-        """
+    def _centre(self, y: Array) -> float:
+        """A centre of the target, which a free intercept absorbs, for better rounding."""
         if self.takes_means:
-            return super()._fit_stack(stack, y, warm)
-        weights = getattr(self, "sample_weight_", None)
+            return 0.0
+        weights = getattr(self, "sample_weight_", None)  # missing in older files
         counted = y if weights is None else y[weights > 0]
-        centre = centre_of(self.loss_in_use, counted, self.fit_intercept)
-        self.__dict__.pop("selected_", None)
-        centred = y - centre
-        self._solve(stack, centred, warm)
-        if centre:
-            self._move(centre, centred)
-        self._remember(stack, y)
-        return self
+        return centre_of(self.loss_in_use, counted, self.fit_intercept)
 
     def _move(self, centre: float, y: Array) -> None:
         """Add ``centre`` to the intercept of a model fitted on ``y`` (n,), which is centred.
@@ -174,8 +164,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         fit: Fit = self.fit_
         if fit.decision is not None:
             loss = self.loss_in_use
-            weights = getattr(self, "sample_weight_", None)
-            cost = self.C if weights is None else self.C * weights
+            cost = self.C if self.sample_weight_ is None else self.C * self.sample_weight_
             rounded = fit.intercept + centre - centre
             before = total_loss(loss, fit.decision, fit.intercept, y, cost)
             increase = total_loss(loss, fit.decision, rounded, y, cost) - before

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset, Groups, count_rows, row_fingerprints
@@ -66,6 +67,7 @@ class TrainingTable(BaseEstimator):
 
     approximation: Any = None
     row_fingerprints_: Any
+    sample_weight_: Any
     encoder_: Any
 
     @abstractmethod
@@ -85,13 +87,46 @@ class TrainingTable(BaseEstimator):
         self._know_rows(data.X, data.columns)
         return self
 
-    def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
+    def training_stack(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Labels]:
         """The kernels of the training rows and the checked target, as ``along`` takes them."""
-        if not self.weighs_rows and isinstance(X, Dataset) and X.sample_weight is not None:
+        if isinstance(X, Dataset):
+            y = target_of(X, y)
+            sample_weight = X.sample_weight if sample_weight is None else sample_weight
+        if sample_weight is not None and not self.weighs_rows:
             self._refuse_weights("sample_weight")
         rows = self._checked_rows(X, reset=True)
-        target = self._checked_target(rows, target_of(X, y))
+        target = self._checked_target(rows, y)
+        self.sample_weight_ = self._row_weights(target, y, sample_weight)
         return self._stack(rows), target
+
+    def _row_weights(self, target: Labels, y: Any, given: Any) -> Any:
+        """The weights of rows (n,), times those of their classes; None where all rows count alike.
+
+        Raises ``DataError`` unless ``given`` holds a finite weight of 0 or more per row, and one
+        above 0 for a row of every class.
+        """
+        n = len(target)
+        class_weight = getattr(self, "class_weight", None)
+        if given is not None:
+            given = column_or_1d(np.asarray(given, dtype=np.float64))
+            is_finite = given.shape == (n,) and np.all(np.isfinite(given))
+            if not is_finite or given.min() < 0 or given.max() <= 0:
+                limits = f" from {given.min():g} to {given.max():g}" if given.size else ""
+                raise DataError(
+                    f"sample_weight must be {n} finite numbers of 0 or more, one per row and not "
+                    f"all zero; got shape {given.shape}{limits}."
+                )
+        if class_weight is not None:
+            by_class = compute_sample_weight(class_weight, column_or_1d(y))
+            given = by_class if given is None else by_class * given
+        if given is None or not is_classifier(self):
+            return given
+        if np.unique(target[given > 0]).size < self.classes_.size:
+            raise DataError(
+                "A class has no row of weight above 0: every class needs one; drop its "
+                "rows, or give one of them weight."
+            )
+        return given
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
         """Forecast the form and the bytes in which the kernels of a table will be stored.
@@ -146,7 +181,7 @@ class TrainingTable(BaseEstimator):
             return make(dictionary, X, normalise, self.center)
         if form == "rows":
             return Rows.build(dictionary, X, normalise, self.center)
-        weights = getattr(self, "sample_weight_", None)
+        weights = getattr(self, "sample_weight_", None)  # missing in older files
         return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
 
     def _dictionary_for(self, X: Array) -> KernelDictionary:

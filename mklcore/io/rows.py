@@ -587,8 +587,19 @@ def _from_sums(
     sums = table.each(partial(_squares, stack.transform, positive, near))
     ones, squares = reduce(_added, sums)
     root, target = on_root(stack, squares - np.outer(ones, ones / table.n))
-    model.set_params(fit_intercept=False).fit_signed(root, target)
-    model.set_params(fit_intercept=True)
+    fit = fit_weighted(
+        root,
+        target,
+        model.C,
+        model.loss_in_use,
+        model.penalty_in_use,
+        False,
+        tol=model.tol,
+        max_iter=model.max_iter,
+    )
+    warn_unless_converged(fit, model.tol)
+    model._publish(fit)
+    model._remember_kernels(root)
     means = near + ones / table.n
     coefficients = stack.spread(model.weights_) * model.feature_coef_
     model.intercept_ = float(means[-1] - means[:-1] @ coefficients)

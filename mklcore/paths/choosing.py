@@ -681,7 +681,7 @@ def _left_one_out(
     if callback is not None:
         callback(0, grid.size)
     fitted: Any
-    for place, fitted in enumerate(model.along(stack, target, "C", grid.tolist(), "C")):
+    for place, fitted in enumerate(model.along(stack, target, "C", grid.tolist())):
         row_errors = []
         for gram, signed, *_ in machines_of(fitted, stack.values, y):
             residuals = leave_one_out(gram, signed, fitted.C, fit_intercept=fitted.fit_intercept)

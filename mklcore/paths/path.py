@@ -59,11 +59,10 @@ class PathEstimator(Protocol):
         self,
         stack: Any,
         y: Any,
-        param: str,
-        values: Sequence[float],
         attribute: str,
+        values: Sequence[float],
     ) -> Iterator[Self]:
-        """One fitted copy per value of ``param``, the parameter ``attribute`` of the estimator."""
+        """One fitted copy per value of the parameter ``attribute`` of the estimator."""
 
     def path_table(
         self, points: Sequence[Any], stack: Any
@@ -343,7 +342,8 @@ def fit_path(
         raise ParameterError(
             f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}."
         )
-    model = estimator.copy_with(attribute, int(grid[0]) if param == "s" else grid[0].item())
+    values = grid.astype(int).tolist() if param == "s" else grid.tolist()
+    model = estimator.copy_with(attribute, values[0])
     stack, target = model.training_stack(X, y)
     blocks = validation_blocks(stack, X_val)
     if callback is not None:
@@ -351,7 +351,7 @@ def fit_path(
     points = []
     seconds = []
     started = time.perf_counter()
-    for fitted in model.along(stack, target, param, grid.tolist(), attribute):
+    for fitted in model.along(stack, target, attribute, values):
         check_cancelled()
         points.append(fitted)
         seconds.append(time.perf_counter() - started)

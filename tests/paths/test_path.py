@@ -94,7 +94,7 @@ def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training
     X, _, score, _, _, _ = table
     y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3])) if is_classifier(model) else score
     stack, target = model.training_stack(X, y)
-    for point in model.along(stack, target, "C", [0.01, 0.011, 1.0], "C"):
+    for point in model.along(stack, target, "C", [0.01, 0.011, 1.0]):
         assert point.training_decision == pytest.approx(
             point.decide_blocks(stack.values), rel=1e-9, abs=1e-9
         )

@@ -161,7 +161,7 @@ def at_the_least_xi_alpha(model: Any, X: Array, y: Labels, costs: Array) -> Any:
     model = model.copy_with("C", float(costs[0]))
     stack, target = model.training_stack(X, y)
     candidates = []
-    for fitted in model.along(stack, target, "C", costs.tolist(), "C"):
+    for fitted in model.along(stack, target, "C", costs.tolist()):
         machines = list(machines_of(fitted, stack.values, y))
         sizes = [signed.size for _, signed, *_ in machines]
         errors = [xi_alpha(*machine) for machine in machines]
