@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
+from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor, signs
 from mklcore.estimators.training_table import KernelSettings
@@ -32,7 +32,6 @@ from mklcore.sparse.copies import without_copies
 from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
 
 _NO_SCALE = 1e100  # the divisor of a column whose scale is zero
-_DOUBLINGS = 20  # how often C is doubled to find one from which a kernel remains
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
@@ -111,40 +110,23 @@ class _SMKLBase(KernelSettings, _Selection):
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         """Solve from equal weights; ``warm`` is not used, because a zero weight stays zero."""
-        penalty = self._penalty(stack)
-        competing = self._competing(stack)
         rng = check_random_state(self.random_state)
-        search = self._search(stack, y, penalty, competing, rng)
+        competing = self._competing(stack)
+        search = self._search(stack, y, self._penalty(stack), competing, rng)
         self._publish(search.fit)
         self.start_objectives_ = search.objectives
         self.start_kernels_ = search.kernels
         if not search.fit.weights.any():
-            self.notes_ += (self._removed_everything(stack, y, penalty, competing),)
+            self.notes_ += (self._removed_everything(),)
 
-    def _removed_everything(
-        self, stack: GramStack, y: Array, penalty: GroupTerm, competing: Array, pair: str = ""
-    ) -> str:
-        """A note on a fit without kernels, with the C from which a kernel remains, if one is found.
-
-        ``pair`` names the two classes where this is one machine of several.
-        """
+    def _removed_everything(self, pair: str = "") -> str:
+        """A note on a fit without kernels; ``pair`` names the classes of one machine of several."""
         consequence = "every row gets the same prediction"
         if pair:
             consequence = f"between {pair}, every row gets the same vote"
-        finding = f"At C = {self.C:.3g} no kernel is worth its penalty: {consequence}. "
-        low = float(self.C)
-        for _ in range(_DOUBLINGS):
-            high = 2.0 * low
-            probe = self.copy_with("C", high)
-            rng = check_random_state(self.random_state)
-            with suppress_convergence_warnings():
-                search = probe._search(stack, y, penalty, competing, rng)
-            if search.fit.weights.any():
-                return f"{finding}A kernel remains from a C between {low:.3g} and {high:.3g} on."
-            low = high
         return (
-            f"{finding}At C = {low:.3g} none remains either; use a smaller penalty, or normalise "
-            "the kernels."
+            f"At C = {self.C:.3g} no kernel is worth its penalty: {consequence}. Use a larger C or a "
+            "smaller penalty, or normalise the kernels."
         )
 
     def _remember_kernels(self, stack: Any) -> None:
@@ -210,8 +192,7 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
             dual[rows] = search.fit.dual_coef
             if not search.fit.weights.any():
                 names = " and ".join(str(self.classes_[k]) for k in pair)
-                note = self._removed_everything(subset, labels, penalty, competing, names)
-                self.notes_ += (note,)
+                self.notes_ += (self._removed_everything(names),)
         pairs = zip(searches, duals, strict=True)
         self._publish(*(replace(search.fit, dual_coef=dual) for search, dual in pairs))
         self.start_objectives_ = np.array([search.objectives for search in searches])
@@ -316,7 +297,7 @@ class SMKLClassifier(_SMKLOfTwo):
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and a last solve),
     history_ (the objective at every step), status_, n_iter_, n_kernels_ (used by any pair),
     mean_kernels_ (per machine), selected_, kernel_names_, notes_ (which copies were left out, and
-    where no kernel is left, the C from which one remains), pairs_ (indices into classes_, the
+    where no kernel is left), pairs_ (indices into classes_, the
     second is the positive one), start_objectives_, start_kernels_, coef_ (linear
     kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the
     answer is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_
