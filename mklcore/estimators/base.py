@@ -25,9 +25,7 @@ from mklcore.problem.losses import Loss, loss_for
 
 BLOCK_MB = 256.0  # memory of one block of kernel values between new rows and training rows
 _USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
-# Blocks of fewer new rows are not worth storing: their kernels are summed as they are computed.
-_FEWEST_ROWS = 256
-_FEWEST_SUMMED = 64
+_FEWEST_SUMMED = 64  # new rows whose kernels are summed at a time
 # What `copy_with` keeps of a fit: it depends on the rows alone, and on no parameter of the method.
 ROW_ATTRIBUTES = (
     "classes_",
@@ -77,6 +75,7 @@ class KernelEstimator(TrainingTable, ABC):
     dual_coef_: Any
     intercept_: Any
     objective_: Any
+    history_: Any
     fit_: Any
 
     @set_together
@@ -125,8 +124,7 @@ class KernelEstimator(TrainingTable, ABC):
         """Save the names of the kernels, the target, and the fingerprints of the training rows."""
         self._remember_kernels(stack)
         self.training_target_ = np.array(y)
-        fingerprints = getattr(self, "row_fingerprints_", None)
-        if np.size(fingerprints) != self.n_train_:
+        if np.size(getattr(self, "row_fingerprints_", ())) != self.n_train_:
             self.row_fingerprints_ = None
 
     def _remember_kernels(self, stack: Any) -> None:
@@ -297,10 +295,8 @@ class KernelEstimator(TrainingTable, ABC):
         if to_kernels is None:
             return self.decide_blocks(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
-        size = rows_in_block(self._numbers_per_row)
-        has_features = isinstance(to_kernels, FeatureMap)
-        if size >= _FEWEST_ROWS or has_features or not self._scored_together:
-            blocks = map(to_kernels.cross, batches(rows, size))
+        if isinstance(to_kernels, FeatureMap) or not self._scored_together:
+            blocks = map(to_kernels.cross, batches(rows, rows_in_block(self._numbers_per_row)))
             return np.concatenate([self.decide_blocks(block) for block in blocks])
         # Kernels are summed as they are computed. The rows, which may be long, bound a batch.
         size = max(_FEWEST_SUMMED, rows_in_block(4 * rows.shape[1]))

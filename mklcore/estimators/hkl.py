@@ -236,8 +236,8 @@ class _HKLBase(KernelEstimator):
         self._publish_hull(stack, searches)
         pairs = zip(searches, fits, strict=True)
         proofs = [search.proof_of(fit.dual_point) for search, fit in pairs]
-        is_proved = None not in proofs
-        self.proof_ = tuple(proof.arrays for proof in proofs) if is_proved else None
+        found = [proof.arrays for proof in proofs if proof is not None]
+        self.proof_ = tuple(found) if len(found) == len(fits) else None
         if self.refit:
             self._refit(stack, np.column_stack(self._targets(y)))
 
@@ -346,7 +346,7 @@ class _HKLBase(KernelEstimator):
         self.selected_ = np.flatnonzero(weights > 0)
         self.n_kernels_ = int(self.selected_.size)
 
-    def _fitted(self, X: Any, y: Any) -> Self:
+    def _fitted(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if self.probability and (isinstance(X, Design) or self._is_precomputed or np.ndim(X) == 4):
             raise DataError(
                 "probability=True refits on folds of the rows, and ready Gram matrices per "

@@ -106,7 +106,7 @@ class LpBase(KernelSettings, KernelEstimator):
 
     def _cost(self, n: int) -> float:
         """What a unit of loss costs on one of n rows."""
-        return self.C
+        return float(self.C)
 
     def _fit_one(self, K: Any, y: Array, warm: WarmStart | None) -> Fit:
         """Solve one problem; rows of weight 0 are left out, and their duals are 0."""

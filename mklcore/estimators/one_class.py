@@ -84,7 +84,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     score_name = ACCEPTED
     # Support vectors lie on the boundary; another order of summation could move them across it.
     _scored_together = False
-    training_decision = None  # type: ignore[assignment]
+    training_decision = None
 
     p: float = 1.0
     C: float = 1.0
@@ -142,7 +142,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def _cost(self, n: int) -> float:
         if self.nu is None:
-            return self.C
+            return float(self.C)
         weights = self.sample_weight_
         return 1.0 / (self.nu * float(n if weights is None else weights.sum()))
 

@@ -436,8 +436,6 @@ def _products(
             else [(spec, None)]
         )
         return [_ColumnProduct(tuple((seen[0], part, measure) for part, measure in parts))]
-    if isinstance(spec, Blend):
-        return _of_blend(spec, home, name)
     if isinstance(spec, Ranked):
         places = spec.places(
             {source: [j for j in spec.settled if home[j] == source] for source in seen}
@@ -446,8 +444,13 @@ def _products(
             (source, replace(spec.parts[0], features=own), None) for source, own in places.items()
         )
         return [_ColumnProduct(factors, view=spec)]
-    if isinstance(spec, Sum):
-        return [one for part in spec.parts for one in _products(part, home, name)]
+    if isinstance(spec, (Sum, Blend)):
+        shares = spec.shares if isinstance(spec, Blend) else (1.0,) * len(spec.parts)
+        summands: list[_ColumnProduct] = []
+        for part, share in zip(spec.parts, shares, strict=True):
+            products = _products(part, home, name)
+            summands += [replace(one, share=share * one.share) for one in products]
+        return summands
     if isinstance(spec, (Product, Interaction)):
         measures = spec.measures if isinstance(spec, Interaction) else [None] * len(spec.parts)
         joined = [_ColumnProduct()]
@@ -472,32 +475,6 @@ def _products(
     if isinstance(spec, (RBF, Laplacian, Delta)) or is_gaussian:
         return [_ColumnProduct(tuple((source, part, None) for source, part in single))]
     raise _no_product(name)
-
-
-def _of_blend(
-    spec: Blend,
-    home: Mapping[int, int],
-    name: str,
-) -> list[_ColumnProduct]:
-    """The products of a blend; its kernels of a single source column become one factor."""
-    alone: dict[int, list[int]] = {}
-    found: list[_ColumnProduct] = []
-    for m, (part, share) in enumerate(zip(spec.parts, spec.shares, strict=True)):
-        sources = {home[j] for j in part.settled}
-        if len(sources) == 1:
-            alone.setdefault(sources.pop(), []).append(m)
-        else:
-            found += [replace(one, share=share * one.share) for one in _products(part, home, name)]
-    for source, members in alone.items():
-        parts = [spec.parts[m] for m in members]
-        columns = sorted({j for part in parts for j in part.settled})
-        own = Blend(
-            parts=parts,
-            shares=[spec.shares[m] for m in members],
-            features=columns,
-        )
-        found.append(_ColumnProduct(((source, own, None),)))
-    return found
 
 
 def _joined(one: _ColumnProduct, other: _ColumnProduct) -> _ColumnProduct:

@@ -21,7 +21,6 @@ from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.operators import KernelOperator
 from mklcore.lp.schedule import MOST_SUMMED
 from mklcore.parameters import check_choice, check_positive, check_whole, is_finite_number
 from mklcore.problem.driver import run, warn_unless_converged
@@ -29,7 +28,7 @@ from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import GroupTerm, as_eta, check_eta, make_terms
 from mklcore.problem.solution import MachineTask
 from mklcore.sparse.copies import without_copies
-from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
+from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, fit_selection, starts
 
 _NO_SCALE = 1e100  # the divisor of a column whose scale is zero
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
@@ -85,41 +84,47 @@ class _SMKLBase(KernelSettings, _Selection):
         allowed, self.notes_ = without_copies(stack, keep, eta)
         return allowed
 
-    def _search(
-        self,
-        K: KernelOperator,
-        y: Array,
-        penalty: GroupTerm,
-        allowed: Array,
-        rng: np.random.RandomState,
-    ) -> Search:
-        return fit_selection(
-            K,
-            y,
-            self.C,
-            self.loss_in_use,
-            penalty,
-            self.fit_intercept,
-            tol=self.tol,
-            tol_mode=self.tol_mode,
-            max_iter=self.max_iter,
-            first_weights=starts(K.n_kernels, self.n_starts, float(self.init_jitter), rng, allowed),
-            allowed=allowed,
-            callback=self.callback,
-        )
+    def _problems(self, y: Array) -> list[tuple[Any, Array, str]]:
+        """The rows, the target and the name of every problem."""
+        return [(slice(None), y, "")]
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         """Solve from equal weights; ``warm`` is not used, because a zero weight stays zero."""
+        penalty = self._penalty(stack)
+        allowed = self._competing(stack)
         rng = check_random_state(self.random_state)
-        competing = self._competing(stack)
-        search = self._search(stack, y, self._penalty(stack), competing, rng)
-        self._publish(search.fit)
-        self.start_objectives_ = search.objectives
-        self.start_kernels_ = search.kernels
-        if not search.fit.weights.any():
-            self.notes_ += (self._removed_everything(),)
+        jitter = float(self.init_jitter)
+        searches = []
+        fits = []
+        for rows, target, pair in self._problems(y):
+            search = fit_selection(
+                stack.take(rows) if pair else stack,
+                target,
+                self.C,
+                self.loss_in_use,
+                penalty,
+                self.fit_intercept,
+                tol=self.tol,
+                tol_mode=self.tol_mode,
+                max_iter=self.max_iter,
+                first_weights=starts(stack.n_kernels, self.n_starts, jitter, rng, allowed),
+                allowed=allowed,
+                callback=self.callback,
+            )
+            dual = np.zeros(y.size)
+            dual[rows] = search.fit.dual_coef
+            fits.append(replace(search.fit, dual_coef=dual))
+            searches.append(search)
+            if not search.fit.weights.any():
+                self.notes_ += (self._removed_everything(pair),)
+        self._publish(*fits)
+        is_one = len(searches) == 1
+        objectives = [search.objectives for search in searches]
+        kernels = [search.kernels for search in searches]
+        self.start_objectives_ = objectives[0] if is_one else np.array(objectives)
+        self.start_kernels_ = kernels[0] if is_one else np.array(kernels)
 
-    def _removed_everything(self, pair: str = "") -> str:
+    def _removed_everything(self, pair: str) -> str:
         """A note on a fit without kernels; ``pair`` names the classes of one machine of several."""
         consequence = "every row gets the same prediction"
         if pair:
@@ -152,51 +157,18 @@ class _SMKLBase(KernelSettings, _Selection):
             "kernels.</p>"
         )
 
-    @property
-    def coef_(self) -> Array:
-        """Coefficients (d,) or (n_pairs, d) of the standardised columns, for linear kernels."""
-        transform = getattr(self, "_map", None)
-        if transform is None or transform.center or transform.normalise == "spherical":
-            raise AttributeError(
-                "coef_ needs a fit on a table with kernels that are neither centred nor spherical."
-            )
-        if not all(isinstance(transform.specs[m], Linear) for m in self.selected_):
-            raise AttributeError("coef_ needs linear kernels only; another kernel is in use.")
-        weights = np.atleast_2d(self.weights_)
-        duals = np.atleast_2d(self.dual_coef_)
-        coefficients = np.zeros((len(weights), transform.rows.shape[1]))
-        for m in self.selected_:
-            columns = list(transform.specs[m].features)
-            share = weights[:, m, None] / transform.scales[m]
-            coefficients[:, columns] += share * (duals @ transform.rows[:, columns])
-        return coefficients if np.ndim(self.weights_) == 2 else coefficients[0]
-
 
 class _SMKLOfTwo(_SMKLBase, KernelClassifier):
-    def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
+    def _problems(self, y: Array) -> list[tuple[Any, Array, str]]:
         self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
         if len(self.pairs_) == 1:
-            super()._solve(stack, signs(y, 1), warm)
-            return
-        penalty = self._penalty(stack)
-        rng = check_random_state(self.random_state)
-        competing = self._competing(stack)
-        searches = []
-        duals = np.zeros((len(self.pairs_), y.size))
-        for dual, pair in zip(duals, self.pairs_, strict=True):
+            return super()._problems(signs(y, 1))
+        problems = []
+        for pair in self.pairs_:
             rows = np.flatnonzero(np.isin(y, pair))
-            labels = signs(y[rows], pair[1])
-            subset = stack.take(rows)
-            search = self._search(subset, labels, penalty, competing, rng)
-            searches.append(search)
-            dual[rows] = search.fit.dual_coef
-            if not search.fit.weights.any():
-                names = " and ".join(str(self.classes_[k]) for k in pair)
-                self.notes_ += (self._removed_everything(names),)
-        pairs = zip(searches, duals, strict=True)
-        self._publish(*(replace(search.fit, dual_coef=dual) for search, dual in pairs))
-        self.start_objectives_ = np.array([search.objectives for search in searches])
-        self.start_kernels_ = np.array([search.kernels for search in searches])
+            name = " and ".join(str(self.classes_[k]) for k in pair)
+            problems.append((rows, signs(y[rows], pair[1]), name))
+        return problems
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:
@@ -297,12 +269,11 @@ class SMKLClassifier(_SMKLOfTwo):
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and a last solve),
     history_ (the objective at every step), status_, n_iter_, n_kernels_ (used by any pair),
     mean_kernels_ (per machine), selected_, kernel_names_, notes_ (which copies were left out, and
-    where no kernel is left), pairs_ (indices into classes_, the
-    second is the positive one), start_objectives_, start_kernels_, coef_ (linear
-    kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the
-    answer is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_
-    (n_pairs, n) and zero outside the pair, intercept_ and objective_ (n_pairs,);
-    ``decision_function`` counts votes, and margins only break ties.
+    where no kernel is left), pairs_ (indices into classes_, the second is the positive one),
+    start_objectives_, start_kernels_. dual_objective_, dual_gap_ and relative_gap_ are None: with
+    log or mf terms the answer is a local minimum. With more than two classes weights_ is
+    (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside the pair, intercept_ and objective_
+    (n_pairs,); ``decision_function`` counts votes, and margins only break ties.
 
     Source: Subrahmanya and Shin (2010), Algorithm 2.
     """

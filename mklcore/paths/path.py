@@ -342,8 +342,8 @@ def fit_path(
         raise ParameterError(
             f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}."
         )
-    values = grid.astype(int).tolist() if param == "s" else grid.tolist()
-    model = estimator.copy_with(attribute, values[0])
+    solved: list[float] = grid.astype(int).tolist() if param == "s" else grid.tolist()
+    model = estimator.copy_with(attribute, solved[0])
     stack, target = model.training_stack(X, y)
     blocks = validation_blocks(stack, X_val)
     if callback is not None:
@@ -351,7 +351,7 @@ def fit_path(
     points = []
     seconds = []
     started = time.perf_counter()
-    for fitted in model.along(stack, target, attribute, values):
+    for fitted in model.along(stack, target, attribute, solved):
         check_cancelled()
         points.append(fitted)
         seconds.append(time.perf_counter() - started)

@@ -92,35 +92,18 @@ def test_explicit_groups_are_the_group_lasso():
     model = asked.fit(X, y)
     etas = np.sqrt([4, 2, 1, 2])
     assert group_sizes(kernels.grams(X, normalise=None)) == pytest.approx(etas)
-    residual = y - X @ model.coef_
-    norms = np.array([np.linalg.norm(model.coef_[columns]) for columns in groups])
-    assert model.predict(X) == pytest.approx(X @ model.coef_)
+    slopes = model.predict(np.eye(9))
+    residual = y - X @ slopes
+    norms = np.array([np.linalg.norm(slopes[columns]) for columns in groups])
+    assert model.predict(X) == pytest.approx(X @ slopes)
     assert set(model.selected_) == {0, 2}
     for m, columns in enumerate(groups):
         pull = 0.3 * X[:, columns].T @ residual
         if m in model.selected_:
-            assert pull == pytest.approx(etas[m] * model.coef_[columns] / norms[m], rel=1e-5)
+            assert pull == pytest.approx(etas[m] * slopes[columns] / norms[m], rel=1e-5)
         else:
             assert np.linalg.norm(pull) < etas[m]
     assert model.objective_ == pytest.approx(etas @ norms + 0.15 * residual @ residual)
-
-
-def test_linear_coefficients_are_there_only_for_linear_kernels(table):
-    X, _, y = table
-    linear = KernelDictionary.per_feature(Linear(), 4)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    several = SMKLClassifier(kernels=linear, C=5.0).fit(X, np.digitize(y, [-0.5, 0.5]))
-    assert several.coef_.shape == (3, 4)
-    assert several.contributions(X).sum(axis=0) + several.intercept_ == pytest.approx(
-        Z @ several.coef_.T + several.intercept_
-    )
-    curved = SMKLRegressor(kernels=KernelDictionary.rbf_grid([1.0]), C=5.0).fit(X, y)
-    for model, words in (
-        (curved, "another kernel is in use"),
-        (SMKLRegressor(), "needs a fit on a table"),
-    ):
-        with pytest.raises(AttributeError, match=words):
-            _ = model.coef_
 
 
 def test_group_weights_count_columns_only_for_explicit_linear_groups(table):

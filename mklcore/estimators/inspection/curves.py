@@ -241,7 +241,7 @@ def decision_surface(
     at[:, first] = np.tile(x, points)
     at[:, second] = np.repeat(y, points)
     classes = tuple(str(name) for name in getattr(model, "classes_", ()))
-    values = _decided(model, at)
+    values = model._decisions(at)
     if is_outlier_detector(model):
         classes = NOVELTY
         values = values - model.offset_
@@ -261,16 +261,6 @@ def _affordable(model: Any) -> int:
     """Points per side for which the kernel values in use stay within ``_SURFACE_VALUES``."""
     values = model.n_train_ * max(len(kernels_in_use(model)), 1)
     return int(np.clip(np.sqrt(_SURFACE_VALUES / values), 16, 60))
-
-
-def _decided(model: Any, rows: Array) -> Array:
-    """Decision values from the kernels in use alone; votes between pairs need every machine."""
-    if len(getattr(model, "pairs_", ())) > 1:
-        votes: Array = model._decisions(rows)
-        return votes
-    parts = model.contributions(rows, kernels_in_use(model))
-    outputs: Array = parts.sum(axis=0) + model.intercept_
-    return outputs
 
 
 def _widened(column: Array, points: int) -> Array:
