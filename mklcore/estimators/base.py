@@ -154,18 +154,16 @@ class KernelEstimator(TrainingTable, ABC):
         y: Array,
         attribute: str,
         values: Sequence[float],
-        start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per value of the parameter ``attribute``.
 
         Each is started from the one before. ``stack`` and ``y`` are as ``training_stack`` returns
-        them. ``start`` is a model fitted at a value near the first one. Methods that can reuse more
-        work override this.
+        them. Methods that can reuse more work override this.
         """
-        previous = start
+        previous: Any = None
         for value in values:
             model = self.copy_with(attribute, value)._fit_stack(stack, y, previous)
-            if previous is not start:
+            if previous is not None:
                 previous._carry = None  # only the next fit needed it, and it is large
             previous = model
             yield model

@@ -65,9 +65,8 @@ class BudgetedEstimator(KernelEstimator):
         y: Array,
         attribute: str,
         values: Sequence[float],
-        start: Any = None,
     ) -> Iterator[Any]:
-        """Yield one fitted copy per value; a single run gives all sizes. ``start`` is not used."""
+        """Yield one fitted copy per value; a single run gives all sizes."""
         if attribute == "n_kernels":
             largest = self.copy_with(attribute, max(values))._fit_stack(stack, y)
             return self._sizes(largest, stack, y, values)

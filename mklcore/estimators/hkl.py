@@ -363,10 +363,9 @@ class _HKLBase(KernelEstimator):
         y: Array,
         attribute: str,
         values: Sequence[float],
-        start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per lambda, and free the memory of the design after the last."""
-        yield from super().along(stack, y, attribute, values, start)
+        yield from super().along(stack, y, attribute, values)
         stack.release()
 
     @staticmethod

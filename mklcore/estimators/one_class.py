@@ -130,7 +130,6 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         y: Array,
         attribute: str,
         values: Sequence[float],
-        start: Any = None,
     ) -> Iterator[Any]:
         """Yield one fitted copy per value of C or p, each started from the one before."""
         if attribute == "C" and self.nu is not None:
@@ -138,7 +137,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
                 "With nu given C has no effect, so there is no path over C: leave nu out, "
                 "or let the path run over p."
             )
-        return super().along(stack, y, attribute, values, start)
+        return super().along(stack, y, attribute, values)
 
     def _cost(self, n: int) -> float:
         if self.nu is None:
