@@ -263,7 +263,7 @@ def p_value_of_refits(divided: DividedRows) -> float:
     )
     held_out = [left_out for _, left_out in folds]
     judged = np.concatenate(held_out)
-    parts = parts_of(held_out)
+    parts = end_to_end(held_out)
     wanted = Centred.both(drawn[judged], parts)
     best = np.full(len(orders), -np.inf)
     for decided in machines(rows, request, drawn, folds):
@@ -272,7 +272,7 @@ def p_value_of_refits(divided: DividedRows) -> float:
     return p_value_of(float(best[0]), best[1:])
 
 
-def parts_of(held_out: Sequence[Indices]) -> list[Indices]:
+def end_to_end(held_out: Sequence[Indices]) -> list[Indices]:
     """Where the rows of each fold are once the folds are laid end to end."""
     ends = np.cumsum([len(rows) for rows in held_out])
     return np.split(np.arange(ends[-1]), ends[:-1])

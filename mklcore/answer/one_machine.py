@@ -72,7 +72,7 @@ def one_machine(
     for name in folds[0][0]:
         said = [across[name] @ duals[best][0] for across, duals, _ in folds]
         parts[name] = divided.out_of_folds(said)
-    blend = blended(parts_of(members, narrower))
+    blend = blended(kernels_of_members(members, narrower))
     kernels = KernelDictionary((blend,), feature_names=divided.learn.feature_names or None)
     # its variance is about one already
     estimator = machine(divided.learn.task, kernels, 2.0).copy_with("normalise", None)
@@ -113,7 +113,7 @@ def second_look(
         return bound.settle(standard[train]).values(standard, standard[train])
 
     members = weighted_members(divided, compared)
-    parts = parts_of(members, 1.0)
+    parts = kernels_of_members(members, 1.0)
     fixed = gram({spec: parts[spec] for spec in parts if not isinstance(spec, Ranked)})
     larger = taken.candidate.values[taken.best : taken.best + 3]
     first = (1.0, taken.best_value)
@@ -123,7 +123,7 @@ def second_look(
     # the landmarks of more rows are too few to follow narrower kernels
     for narrower in NARROWER if learn.n_samples <= EXACT else NARROWER[:1]:
         before = best
-        parts = parts_of(members, narrower)
+        parts = kernels_of_members(members, narrower)
         K = fixed + gram({spec: parts[spec] for spec in parts if isinstance(spec, Ranked)})
         K = K.astype(np.float32)
         along = kernel_along(K[train], K[left_out], Y[train], larger)
@@ -163,7 +163,9 @@ def fold_kernel(
     return total, across
 
 
-def parts_of(members: Sequence[tuple[Member, float]], narrower: float) -> dict[KernelSpec, float]:
+def kernels_of_members(
+    members: Sequence[tuple[Member, float]], narrower: float
+) -> dict[KernelSpec, float]:
     """The factor of every kernel in the sum of the members; the smallest are left out."""
     shares = dict[KernelSpec, float]()
     variances = dict[KernelSpec, float]()

@@ -1,4 +1,4 @@
-"""The one table every other room works on, and the ways to cut it.
+"""The one table every other package works on, and the ways to cut it.
 
 A `Dataset` is frozen: its arrays are read-only, and its `fingerprint` (sha256 of the features, the
 target, the names, the groups and the task) identifies it in caches, jobs and links. What reading

@@ -1,6 +1,6 @@
 """From bytes to columns of cells: encoding, delimiter, decimal sign, header and names.
 
-The content decides, not the name of the file; packed files are read by `bounds`. Every refusal is a
+The content decides, not the name of the file; packed files are read by `packed.py`. Every refusal is a
 `DataError` with the line it is about.
 """
 

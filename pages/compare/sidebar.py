@@ -1,4 +1,4 @@
-"""Compare, the sidebar: presets, and one fold per method with its method, its path and the controls of
+"""Compare, the sidebar: presets, and one expander per method with its method, its path and the controls of
 the registry.
 """
 
