@@ -146,17 +146,16 @@ def certificate(path: Any, index: int) -> Line:
 
 
 def cost(path: Any, index: int) -> list[Line]:
-    """How many kernels have a positive weight, and what it took to find them."""
+    """How many of several kernels have a positive weight, and what it took to find them."""
     used = int(path.n_nonzero[index])
     of = len(path.kernel_names)
-    sizes = f"**{used}** of {of} kernels used"
-    if of == 1:
-        sizes = "the only kernel is used" if used else "the only kernel is not used"
+    lines = []
+    if of > 1:
+        lines = [runs(f"**{used}** of {of} kernels used")]
+    elif not used:
+        lines = [runs("the only kernel is not used")]
     solves = style.counted(int(path.solves[index]), "solve")
-    return [
-        runs(sizes),
-        runs(f"{solves}, **{seconds(float(path.seconds[index]))}**"),
-    ]
+    return [*lines, runs(f"{solves}, **{seconds(float(path.seconds[index]))}**")]
 
 
 def measured(path: Any, index: int) -> list[Line]:

@@ -128,7 +128,7 @@ def cursor_texts(app):
 
 
 def wait_for_path(app):
-    used = re.compile("kernels used|only kernel is")
+    used = re.compile(r"\d solves?, ")
     wait_until(lambda: used.search(words(app)) or "The path failed" in words(app), app)
     assert "The path failed" not in words(app)
     return app
