@@ -37,9 +37,9 @@ class Line:
 
     @property
     def spread(self) -> float:
-        """Half of what is between the quartiles of the measurements, as a share of the median."""
+        """What is between the quartiles of the measurements, as a share of the median."""
         low, high = np.percentile(self.values, [25, 75])
-        return float(high - low) / 2 / self.median if self.median else 0.0
+        return float(high - low) / self.median if self.median else 0.0
 
     @property
     def ratio(self) -> float:
