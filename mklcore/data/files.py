@@ -412,7 +412,7 @@ def _squared(
     if set(sizes) == {width}:
         return rows
     if form.on_bad_lines != "skip":
-        raise _uneven(sizes, lines, text, form)
+        raise _uneven(sizes, lines, form)
     usual, count = Counter(sizes).most_common(1)[0]
     other = counted(len(rows) - count, "line")
     sentence = f"Left out: {other} with another number of cells than {usual}."
@@ -420,7 +420,7 @@ def _squared(
     return [row for row in rows if len(row) == usual]
 
 
-def _uneven(sizes: list[int], lines: list[int], text: str, form: ReadOptions) -> DataError:
+def _uneven(sizes: list[int], lines: list[int], form: ReadOptions) -> DataError:
     """A refusal of rows of different lengths, with other ways to read the file."""
     width = sizes[0]
     bad = [place for place, size in enumerate(sizes) if size != width]
@@ -431,10 +431,6 @@ def _uneven(sizes: list[int], lines: list[int], text: str, form: ReadOptions) ->
         what = "line" if first == 1 else f"{first} lines"
         label = f"Read without the first {what}"
         repairs.append(Repair.of(label, skip_lines=(form.skip_lines or 0) + first))
-    scores = {sign: _score(text, sign)[0] for sign in DELIMITERS}
-    best = max(scores.keys() - {form.delimiter}, key=lambda sign: scores[sign])
-    if scores[best] > scores.get(form.delimiter or "", 0.0) / 2:
-        repairs.append(Repair.of(f"Separate columns by {delimiter_as_text(best)}", delimiter=best))
     if 2 * count > len(sizes) and usual > 1:
         other = counted(len(sizes) - count, "line")
         repairs.append(Repair.of(f"Leave out {other} of another length", on_bad_lines="skip"))
