@@ -574,6 +574,4 @@ def settled_names(cells: Sequence[str], notes: list[str]) -> Names:
         notes.append(
             f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}."
         )
-    if any(len(cell) > MAX_NAME for cell in cells):
-        notes.append(f"Names longer than {MAX_NAME} characters were cut.")
     return tuple(names)
