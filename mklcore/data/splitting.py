@@ -42,18 +42,17 @@ def repeated(y: Labels) -> Mask:
 def rare_note(y: Labels, parts: int) -> str:
     """A sentence on the classes with fewer rows than ``parts``; "" if there are none."""
     labels, counts = np.unique(y, return_counts=True)
-    rare = counts < parts
-    if not rare.any():
-        return ""
     named = []
-    for label, count in zip(labels[rare][:MOST_NAMED], counts[rare], strict=False):
-        named.append(f"'{label}' ({count} {'row' if count == 1 else 'rows'})")
-    many = int(rare.sum())
-    more = f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
-    what = "class" if many == 1 else "classes"
+    for label, count in zip(labels, counts, strict=True):
+        if count < parts:
+            named.append(f"'{label}' ({count} {'row' if count == 1 else 'rows'})")
+    if not named:
+        return ""
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    what = "class" if len(named) == 1 else "classes"
     return (
-        f"Too rare to be held out: {what} {', '.join(named)}{more}; their rows stay in training, "
-        "and no score counts them."
+        f"Too rare to be held out: {what} {', '.join(named[:MOST_NAMED])}{more}; their rows stay "
+        "in training, and no score counts them."
     )
 
 
@@ -141,28 +140,22 @@ def _whole_groups(
         )
     sizes = np.bincount(owners)
     shares = np.bincount(codes) / len(codes)
-    smallest = np.inf
-    best: list[Indices] = []
+    smallest = 10.0
+    best = None
     for order in _orders(movable, owners, seed, hold_out):
-        part_of = _parts_of_owners(order, sizes, counts)
-        parts: list[Indices] = []
-        part_shares = []
-        for part in range(len(counts) + 1):
-            rows = np.flatnonzero(part_of[owners] == part)
-            numbers = np.bincount(codes[rows], minlength=len(shares))
-            parts.append(rows)
-            part_shares.append(numbers / len(rows))
-        # A class that training lacks counts more than all other distances.
-        lacking = np.count_nonzero(part_shares[0] == 0.0)
-        distance = float(np.abs(np.array(part_shares) - shares).sum()) + 10.0 * lacking
-        if distance < smallest:
-            best = parts
+        part_of = _parts_of_owners(order, sizes, counts)[owners]
+        table = np.zeros((len(counts) + 1, len(shares)))
+        np.add.at(table, (part_of, codes), 1.0)
+        table /= table.sum(axis=1, keepdims=True)
+        distance = np.abs(table - shares).sum()
+        if distance < smallest and (table[0] > 0.0).all():
+            best = part_of
             smallest = distance
-    if smallest >= 10.0:
+    if best is None:
         raise DataError(
             "Training would lack a class: its rows belong to few owners. Hold out fewer rows."
         )
-    return best
+    return [np.flatnonzero(best == part) for part in range(len(counts) + 1)]
 
 
 def _orders(movable: Indices, owners: Indices, seed: int, hold_out: str) -> Iterator[Indices]:
@@ -172,22 +165,25 @@ def _orders(movable: Indices, owners: Indices, seed: int, hold_out: str) -> Iter
         for _ in range(ORDERS):
             yield rng.permutation(movable)
         return
-    rows = np.arange(len(owners))
-    newest = np.full(owners.max() + 1, -len(owners))
-    np.maximum.at(newest, owners, rows if hold_out == "last" else -rows)
-    yield movable[np.argsort(-newest[movable], kind="stable")]
+    ages = np.arange(len(owners))
+    newest = np.empty_like(ages)
+    newest[owners if hold_out == "last" else owners[::-1]] = ages  # the last row of an owner stays
+    yield movable[np.argsort(-newest[movable])]
 
 
 def _parts_of_owners(order: Indices, sizes: Indices, counts: Sequence[int]) -> Indices:
-    """The part of every owner: owners enter the last part first, until it has about its count."""
+    """The part of every owner: those in ``order`` fill the last part first, then those before it.
+
+    An owner is in the part to which the middle one of its rows belongs, but no part stays empty.
+    """
+    middles = np.cumsum(sizes[order]) - sizes[order] / 2.0
+    parts = len(counts) - np.searchsorted(np.cumsum(counts[::-1]), middles, side="right")
+    parts[0] = len(counts)
+    # Along the order parts fall to 0, by one at most.
+    places = np.arange(len(order))
+    parts = np.minimum(parts, places[::-1])
     part_of = np.zeros(len(sizes), dtype=np.intp)
-    place = 0
-    for part in range(len(counts), 0, -1):
-        ends = np.cumsum(sizes[order[place : len(order) - part]])
-        distances = np.abs(np.append(0, ends) - counts[part - 1])
-        many = max(1, int(np.argmin(distances)))
-        part_of[order[place : place + many]] = part
-        place += many
+    part_of[order] = np.maximum.accumulate(parts + places) - places
     return part_of
 
 
@@ -240,9 +236,9 @@ def fold_rows(
     """
     from sklearn.model_selection import KFold, StratifiedKFold  # not at start-up
 
-    if row_groups is not None and n_splits >= 2:
-        return _group_folds(codes, codes_of(row_groups), n_splits, seed)
     given = _or_one_class(codes, n_rows)
+    if row_groups is not None and n_splits >= 2:
+        return _group_folds(given, codes_of(row_groups), n_splits, seed)
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     if not (is_whole_number(n_splits) and 2 <= n_splits <= len(held)):
         without = " whose class has another one" if len(held) < n_rows else ""
@@ -262,18 +258,17 @@ def fold_rows(
     rare = rare[np.argsort(given[rare], kind="stable")]
     order = np.random.default_rng(seed).permutation(n_splits)
     fold[rare] = order[np.arange(len(rare)) % n_splits]
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+    return _by_fold(fold, n_splits)
 
 
 def _group_folds(
-    codes: Indices | None, owners: Indices, n_splits: int, seed: int
+    codes: Indices, owners: Indices, n_splits: int, seed: int
 ) -> list[tuple[Indices, Indices]]:
     """Folds of whole owners; the training rows have every class.
 
     Owners with most rows come first, and each goes to the fold that has least of its classes.
     """
-    given = _or_one_class(codes, len(owners))
-    free = _movable(given, owners)
+    free = _movable(codes, owners)
     count = min(int(n_splits), len(free))
     if count < 2:
         raise DataError(
@@ -281,33 +276,28 @@ def _group_folds(
             f"{len(free)}: rows that belong together are never split. Name another column "
             "of owners, or none."
         )
-    table = np.zeros((owners.max() + 1, given.max() + 1))
-    np.add.at(table, (owners, given), 1.0)
+    table = np.zeros((owners.max() + 1, codes.max() + 1))
+    np.add.at(table, (owners, codes), 1.0)
+    share = table / table.sum(axis=0)
     order = np.random.default_rng(seed).permutation(free)
-    order = order[np.argsort(-table[order].sum(axis=1), kind="stable")]
     held = np.zeros((count, table.shape[1]))
     fold_of = np.full(len(table), -1)
-    share = table / table.sum(axis=0)
-    for owner in order:
-        fold_of[owner] = int(np.argmin(held @ share[owner]))
+    for owner in order[np.argsort(-table[order].sum(axis=1), kind="stable")]:
+        fold_of[owner] = np.argmin(held @ share[owner])
         held[fold_of[owner]] += share[owner]
-    found = []
-    for fold in range(count):
-        rows = _without_last_of_a_class(given, owners, np.flatnonzero(fold_of[owners] == fold))
-        if rows.size:
-            found.append((np.setdiff1d(np.arange(len(owners)), rows), rows))
-    return found
+    fold = fold_of[owners]
+    for code in range(table.shape[1]):
+        of_class = np.flatnonzero(codes == code)
+        if (fold[of_class] == fold[of_class[0]]).all():
+            # Where a fold would hold out a whole class, one of its owners stays in training.
+            fold[owners == owners[of_class[0]]] = -1
+    return _by_fold(fold, count)
 
 
-def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> Indices:
-    """The held-out rows without one owner of every class that training would lack."""
-    rows = held
-    counts = np.bincount(codes)
-    outside = counts - np.bincount(codes[held], minlength=len(counts))
-    for code in np.flatnonzero(outside == 0):
-        needed = owners[held[codes[held] == code]][0]
-        rows = rows[owners[rows] != needed]
-    return rows
+def _by_fold(fold: Indices, count: int) -> list[tuple[Indices, Indices]]:
+    """The rows to learn from and those that are held out, by the fold of every row."""
+    pairs = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
+    return [pair for pair in pairs if pair[1].size]
 
 
 def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:
