@@ -16,14 +16,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 
 from mklcore.arrays import Array, Columns
-from mklcore.data.dataset import Dataset, Groups, counted, listed
+from mklcore.data.dataset import Dataset, Groups, check_distinct, counted, listed
 from mklcore.errors import DataError
 from mklcore.parameters import check_whole
 
+K = TypeVar("K")
 NUMBERS = r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*"
 _GROUP_NAME = r"[^:;,&#?=\s](?:[^:;&#?=\n]{0,38}[^:;&#?=\s])?"
 GROUPS = rf"{_GROUP_NAME}:{NUMBERS}(;{_GROUP_NAME}:{NUMBERS})*"
@@ -70,12 +72,13 @@ def read_numbers(text: str, n_columns: int, what: str = "column") -> Columns:
 
 def write_groups(groups: Groups) -> str:
     """Groups as text; signs that separate are taken out of their names."""
-    names: list[str] = []
-    for name, _ in groups:
+    texts: dict[str, str] = {}
+    for name, columns in groups:
         plain = re.sub(r"[:;&#?=\s]+", " ", name).strip(" ,")[:36].strip() or "group"
-        names.append(plain if plain not in names else f"{plain} {len(names) + 1}")
-    numbers = [write_numbers(columns) for _, columns in groups]
-    return ";".join(map(":".join, zip(names, numbers, strict=True)))
+        if plain in texts:
+            plain = f"{plain} {len(texts) + 1}"
+        texts[plain] = write_numbers(columns)
+    return ";".join(map(":".join, texts.items()))
 
 
 def read_groups(text: str, n_columns: int) -> Groups:
@@ -85,20 +88,18 @@ def read_groups(text: str, n_columns: int) -> Groups:
             f"{text[:40]!r} describes no groups of columns; expected a name and numbers, "
             "as in petal:3-4."
         )
-    found = [part.split(":") for part in text.split(";")]
-    names = [name for name, _ in found]
-    if len(set(names)) < len(names):
-        raise DataError(f"Two groups have the same name ({listed(names)}); rename one.")
-    return tuple((name, read_numbers(numbers, n_columns)) for name, numbers in found)
+    found = []
+    for part in text.split(";"):
+        name, numbers = part.split(":")
+        found.append((name, read_numbers(numbers, n_columns)))
+    check_distinct("groups", [name for name, _ in found])
+    return tuple(found)
 
 
 def by_prefix(names: Sequence[str]) -> Groups:
     """Columns whose names agree up to the first _ . or : ; at least two make a group."""
-    prefixes = []
-    for name in names:
-        match = re.match(r"([^_.:]+)[_.:]", name)
-        prefixes.append(match[1] if match else "")
-    return _of_keys(prefixes)
+    parts = [re.split("[_.:]", name, maxsplit=1) for name in names]
+    return _of_keys([part[0] if len(part) > 1 else "" for part in parts])
 
 
 LEAST_SHARING = 3  # so many columns have to share a prefix before they count as a family
@@ -159,12 +160,17 @@ def regrouped(data: Dataset, how: str) -> Dataset:
     return replace(data, groups=groups)
 
 
+def grouped(keys: Iterable[K]) -> tuple[tuple[K, Columns], ...]:
+    """The places of every key, in the order of their first ones."""
+    places: dict[K, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return tuple((key, tuple(found)) for key, found in places.items())
+
+
 def _of_keys(keys: Sequence[str]) -> Groups:
     """Columns with the same key, where at least two share it; all others make a last group."""
-    members: dict[str, list[int]] = {}
-    for column, key in enumerate(keys):
-        members.setdefault(key, []).append(column)
-    groups = [(key, tuple(columns)) for key, columns in members.items() if key and len(columns) > 1]
+    groups = [(key, columns) for key, columns in grouped(keys) if key and len(columns) > 1]
     return _with_rest(groups, range(len(keys)))
 
 
@@ -195,27 +201,34 @@ def wavelengths(data: Dataset | Sequence[str]) -> Array:
     a name holds no number, or where the names are not alike.
     """
     names = data.feature_names if isinstance(data, Dataset) else tuple(data)
-    odd = list[str]()
-    shapes = set[tuple[str, str]]()
-    positions = list[float]()
-    for name in names:
-        match = _NAME.fullmatch(str(name).removeprefix(SECOND))
-        if match is None:
-            odd.append(name)
-        else:
-            shapes.add((match["before"], match["after"].strip()))
-            positions.append(float(match["number"]))
-    if odd or len(shapes) != 1:
+    found = list(map(_shape_and_number, names))
+    odd = [name for name, (shape, _) in zip(names, found, strict=True) if shape is None]
+    if odd or len({shape for shape, _ in found}) != 1:
         raise DataError(
             f"These columns are no wavelengths: {listed(odd or names)}. Expected names "
             "such as 850, 850.5 nm or nm850, all alike; leave other columns out."
         )
-    return np.array(positions)
+    return np.array([number for _, number in found])
+
+
+def _shape_and_number(name: str) -> tuple[tuple[str, str] | None, float]:
+    """What stands before and after the number in the name of a wavelength, and the number."""
+    match = _NAME.fullmatch(str(name).removeprefix(SECOND))
+    if match is None:
+        return None, np.nan
+    return (match["before"], match["after"].strip()), float(match["number"])
 
 
 def standardise_spectra(*parts: Dataset) -> tuple[Dataset, ...]:
     """Every row scaled to mean 0 and standard deviation 1; a flat spectrum is only centred."""
-    return tuple(_each_row(part) for part in parts)
+    note = "Every spectrum was brought to mean 0, deviation 1."
+    found = []
+    for data in parts:
+        scale = data.X.std(axis=1, keepdims=True)
+        scale[np.ptp(data.X, axis=1) == 0] = 1.0
+        X = (data.X - data.X.mean(axis=1, keepdims=True)) / scale
+        found.append(replace(data, X=X, notes=(*data.notes, note)))
+    return tuple(found)
 
 
 def with_second_differences(data: Dataset) -> Dataset:
@@ -227,33 +240,29 @@ def with_second_differences(data: Dataset) -> Dataset:
     of j.
     """
     names = data.feature_names
-    if len(names) < LEAST:
-        raise DataError(
-            f"Second differences need at least {LEAST} wavelengths; the table has {len(names)}."
-        )
+    d = len(names)
+    if d < LEAST:
+        raise DataError(f"Second differences need at least {LEAST} wavelengths; the table has {d}.")
     wavelengths(names)
     if any(name.startswith(SECOND) for name in names):
         raise DataError("The second differences are appended already.")
-    X = np.hstack([data.X, np.diff(data.X, n=2, axis=1)])
-    place = {j + 1: data.n_features + j for j in range(data.n_features - 2)}
-
-    def joined(sets: Groups) -> Groups:
-        found = []
-        for name, columns in sets:
-            differences = [place[j] for j in columns if j in place]
-            found.append((name, (*columns, *differences)))
-        return tuple(found)
-
-    note = f"{counted(len(place), 'second difference')} appended."
-    of_differences = [SECOND + name for name in names[1:-1]]
     return replace(
         data,
-        X=X,
-        feature_names=(*data.feature_names, *of_differences),
-        groups=joined(data.groups),
-        columns=joined(data.columns),
-        notes=(*data.notes, note),
+        X=np.hstack([data.X, np.diff(data.X, n=2, axis=1)]),
+        feature_names=(*names, *(SECOND + name for name in names[1:-1])),
+        groups=_with_differences(data.groups, d),
+        columns=_with_differences(data.columns, d),
+        notes=(*data.notes, f"{counted(d - 2, 'second difference')} appended."),
     )
+
+
+def _with_differences(sets: Groups, d: int) -> Groups:
+    """The sets of d columns with the second differences around their inner columns."""
+    found = []
+    for name, columns in sets:
+        differences = [d - 1 + j for j in columns if 0 < j < d - 1]
+        found.append((name, (*columns, *differences)))
+    return tuple(found)
 
 
 def measured_columns(data: Dataset) -> list[int]:
@@ -261,15 +270,14 @@ def measured_columns(data: Dataset) -> list[int]:
 
     Columns that are numbered are not measured: x1, x2, x3, or attribute2, attribute3, attribute4.
     """
-    names = [name.removeprefix(SECOND) for name in data.feature_names]
-    family = sorted(spectral_columns(names))
+    family = np.sort(spectral_columns(data.feature_names))
     if len(family) < LEAST or 2 * len(family) <= len(data.columns):
         return []
-    places = wavelengths([names[j] for j in family])
+    places = wavelengths([data.feature_names[j] for j in family])
     whole = bool(np.all(places == np.round(places))) and 0.0 <= places.min() <= len(places)
     # Numbered columns may have been left out, even the first.
     numbered = whole and float(np.ptp(places)) < 2 * len(places)
-    return [] if numbered else [family[k] for k in np.argsort(places, kind="stable")]
+    return [] if numbered else family[np.argsort(places, kind="stable")].tolist()
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:
@@ -281,27 +289,17 @@ def with_bands(data: Dataset, n_bands: int) -> Dataset:
     distinct = np.unique(places)
     check_whole("n_bands", n_bands, 1, distinct.size)
     groups = []
-    for k in range(n_bands):
-        band = distinct[k * distinct.size // n_bands : (k + 1) * distinct.size // n_bands]
-        members = np.flatnonzero((places >= band[0]) & (places <= band[-1]))
-        groups.append((f"{band[0]:g}–{band[-1]:g}", tuple(int(j) for j in members)))
+    for _, columns in equal_bands(distinct.size, n_bands):
+        band = distinct[list(columns)]
+        members = np.flatnonzero(np.isin(places, band))
+        groups.append((f"{band[0]:g}–{band[-1]:g}", tuple(members.tolist())))
     return replace(data, groups=tuple(groups))
 
 
 def spectral_columns(names: Sequence[str]) -> list[int]:
     """The columns of the largest family of names that differ only in a number."""
-    families: dict[tuple[str, str], list[int]] = {}
-    for j, name in enumerate(names):
-        match = _NAME.fullmatch(name)
-        if match is not None:
-            families.setdefault((match["before"], match["after"].strip()), []).append(j)
-    in_order = [families[shape] for shape in sorted(families)]
-    return max(in_order, key=len, default=[])
-
-
-def _each_row(data: Dataset) -> Dataset:
-    scale = data.X.std(axis=1, keepdims=True)
-    scale[np.ptp(data.X, axis=1) == 0] = 1.0
-    X = (data.X - data.X.mean(axis=1, keepdims=True)) / scale
-    note = "Every spectrum was brought to mean 0, deviation 1."
-    return replace(data, X=X, notes=(*data.notes, note))
+    families = grouped(_shape_and_number(name)[0] for name in names)
+    largest: Columns = ()
+    for _, columns in sorted(family for family in families if family[0]):
+        largest = columns if len(columns) > len(largest) else largest
+    return list(largest)

@@ -12,18 +12,25 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, Cells, Labels, Mask, Names
-from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
+from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined
 from mklcore.data.sequences import look_like_sequences, look_like_texts
 from mklcore.errors import DataError, Note, ParameterError, Repair
 
-DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# A date, and the hour, minute and second that may follow it.
+DATE = re.compile(
+    r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:[ T](\d{1,2}):\D*(\d{1,4})?\D*(\d{1,4})?.*)?\Z"
+)
 _DATE_CELLS = 1000  # so many cells decide whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")
 # The number of a date that is written first.
@@ -35,8 +42,15 @@ _ORDERS = {
     DAY: ("day", "month", "year"),
     MONTH: ("month", "day", "year"),
 }
-_NUMBER = re.compile(r"\d{1,4}")
+_TIMES = ("hour", "minute", "second")
 _CENTURY = 69  # years of two digits from here on belong to the last century
+
+
+def _dates(labels: Labels) -> DataFrame:
+    """The numbers of dates as texts, column by column, and the sign between them in column 1."""
+    from pandas import Series  # not at start-up
+
+    return Series(labels, dtype=object).str.extract(rf"\A{DATE.pattern}")
 
 
 def order_of(labels: Labels) -> str:
@@ -44,41 +58,27 @@ def order_of(labels: Labels) -> str:
 
     Where nothing else is certain, it is month first, or day first for dates with dots.
     """
-    dates = [_NUMBER.findall(text) for text in labels.tolist() if DATE.fullmatch(text)]
-    if any(len(numbers[0]) > 2 for numbers in dates):
+    dates = _dates(labels)
+    if (dates[0].str.len() > 2).any():
         return YEAR
-    first = max((int(numbers[0]) for numbers in dates), default=0)
-    second = max((int(numbers[1]) for numbers in dates), default=0)
-    dotted = any("." in text for text in labels.tolist())
-    return DAY if first > 12 or (second <= 12 and dotted) else MONTH
+    first, second = dates[[0, 2]].astype(float).max()
+    has_dots = (dates[1] == ".").any()
+    return DAY if first > 12 or (has_dots and not second > 12) else MONTH
 
 
 def parts_of(labels: Labels, order: str) -> Array:
     """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
-    from pandas import DataFrame, to_datetime  # not at start-up
+    from pandas import to_datetime  # not at start-up
 
-    rows = list[list[float]]()
-    for text in labels.tolist():
-        if DATE.fullmatch(text):
-            rows.append(
-                [
-                    *map(float, _NUMBER.findall(text)),
-                    0.0,
-                    0.0,
-                    0.0,
-                ][:6]
-            )
-        else:
-            rows.append([np.nan] * 6)
-    table = DataFrame(rows, columns=[*_ORDERS[order], "hour", "minute", "second"], dtype=float)
+    table = _dates(labels).drop(columns=1).astype(float)
+    table.columns = [*_ORDERS[order], *_TIMES]
     years = table["year"]
     table["year"] = years + np.select([years > 99, years >= _CENTURY], [0, 1900], 2000)
-    moments = to_datetime(table, errors="coerce")
+    moments = to_datetime(table.fillna(dict.fromkeys(_TIMES, 0.0)), errors="coerce")
     at = moments.dt
     hours = at.hour + at.minute / 60.0
     days = (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
-    parts = (hours, at.day_of_week, at.month, at.year, days)
-    return np.column_stack([np.asarray(part, dtype=np.float64) for part in parts])
+    return np.column_stack([hours, at.day_of_week, at.month, at.year, days]).astype(np.float64)
 
 
 CODES = (-1.0, -9.0, -99.0, -200.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
@@ -109,15 +109,13 @@ def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     for edge, rest in ((0, values[1:]), (-1, values[:-1])):
         value = float(values[edge])
         count = int(counts[edge])
-        away = float(np.abs(value - rest[[0, -1]]).min())
-        far = max(APART * float(np.ptp(rest)), STEPS * float(np.median(np.diff(rest))))
-        if value in CODES and count >= FEWEST and away > far:
+        away = np.abs(value - rest[[0, -1]]).min()
+        far = STEPS * np.median(np.diff(rest))
+        is_code = value in CODES and away > max(far, APART * np.ptp(rest))
+        few = len(rest) < 20 or count > MOST_ZEROS * counts.sum()
+        is_zero = value == 0.0 and rest[0] > far and not few
+        if count >= FEWEST and (is_code or is_zero):
             return Sentinel(name, value, count)
-    zeros = int(counts[0])
-    rest = values[1:]
-    is_gap = len(rest) >= 20 and rest[0] > STEPS * np.median(np.diff(rest))
-    if values[0] == 0.0 and FEWEST <= zeros <= MOST_ZEROS * counts.sum() and is_gap:
-        return Sentinel(name, 0.0, zeros)
     return None
 
 
@@ -164,9 +162,16 @@ LEFT_OUT = {  # the kinds of columns that are not used, and why
     "empty": "empty in every row",
     "dropped": "as asked",
 }
+_DONE = {  # what becomes of columns of these kinds
+    "date": "a date: hour, weekday, month, year and day as numbers, those that vary",
+    "words": "free text: the words it shares with other rows, rare ones counting more",
+    "sequence": (
+        "a sequence of letters for kernels on sequences (unknown letters where a cell is "
+        "missing); the share of each letter as a number"
+    ),
+}
 USES = ("number", "category", "left out")
 
-_BLANK = " (unknown letters where a cell is missing)"
 _HARD_SPACES = re.compile("[\u00a0\u202f\u2009]")
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _GROUPED = {  # by the decimal sign: thousands are set apart by the other one
@@ -207,39 +212,34 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A column with its values.
+    """A column with its ``values`` (rows,): numbers, NaN where missing; or texts, "" where missing.
 
-    numbers : values of a numeric column, NaN where missing
-    labels : values of any other column, "" where missing
+    missing : True in the rows without a value
     stray : number of cells that are no numbers, in a column that is mostly numbers
-    counter : whether the column only counts the rows
     sentinel : the number that was read as missing
     """
 
     column: Column
-    numbers: Array | None
-    labels: Labels | None
+    values: Array | Labels
+    missing: Mask
     stray: int = 0
-    counter: bool = False
     sentinel: float | None = None
 
     @property
-    def values(self) -> Array | Labels:
-        """The numbers, or else the labels, (rows,)."""
-        values = self.numbers if self.numbers is not None else self.labels
-        assert values is not None
-        return values
+    def is_numeric(self) -> bool:
+        return self.values.dtype.kind == "f"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether more than half of the cells are missing."""
+        return 2 * self.column.missing > len(self.values)
 
 
 def clean_name(raw: str) -> str:
     """A name on one line of at most MAX_NAME characters, without control characters."""
-    letters = []
-    for letter in unicodedata.normalize("NFC", raw[: 20 * MAX_NAME]):
-        if letter in "\t\r\n":
-            letters.append(" ")
-        elif unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            letters.append(letter)
-    name = " ".join("".join(letters).split())
+    letters = unicodedata.normalize("NFC", raw[: 20 * MAX_NAME])
+    shown_letters = filter(lambda letter: letter.isprintable() or letter.isspace(), letters)
+    name = " ".join("".join(shown_letters).split())
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
@@ -265,17 +265,6 @@ def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
     return list(found)
 
 
-def are_texts(array: Cells) -> bool:
-    """Whether an array of texts can be read: all of its characters exist.
-
-    Converting an array with other characters, which only comes from outside, fails.
-    """
-    if array.dtype.kind != "U" or array.size == 0 or array.dtype.itemsize == 0:
-        return True
-    codes = np.ascontiguousarray(array).reshape(-1).view(f"{array.dtype.str[0]}u4")
-    return bool(codes.max() <= sys.maxunicode)
-
-
 def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
     """True where a cell is missing: NaN among numbers, a usual mark such as NA or ? among texts.
 
@@ -288,55 +277,22 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
         return ~usable
     texts = cells.tolist()
-    return _which_are(texts, missing_texts(set(texts), values))
+    gone = missing_texts(set(texts), values)
+    return np.fromiter(map(gone.__contains__, texts), dtype=bool)
 
 
-def missing_texts(
-    found: set[str],
-    values: Collection[str] | None = None,
-) -> set[str]:
+def missing_texts(found: set[str], values: Collection[str] | None = None) -> set[str]:
     """The texts of a column that stand for a missing value; ``values`` is as in `missing_cells`."""
     gone = found & MISSING
     if values is not None:
-        return gone - (set(values) - {""})
-    if marks := gone & MARKS:
-        gone -= _marks_that_are_values(found, marks)
-    return gone
-
-
-def _which_are(texts: list[str], wanted: set[str]) -> Mask:
-    if not wanted:
-        return np.zeros(len(texts), dtype=bool)
-    return np.fromiter(map(wanted.__contains__, texts), dtype=bool, count=len(texts))
-
-
-def _missing_and_blank(cells: Labels, values: Collection[str] | None) -> tuple[Mask, Mask]:
-    """Where cells are missing, and where they would be if no mark were a value of the column."""
-    if cells.dtype.kind == "f":
-        missing = missing_cells(cells)
-        return missing, missing
-    texts = cells.tolist()
-    found = set(texts)
-    gone = missing_texts(found, values)
-    empty = missing_texts(found, ())
-    missing = _which_are(texts, gone)
-    return missing, missing if gone == empty else _which_are(texts, empty)
-
-
-def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
-    present = (found - MISSING) | marks
-    if len(present) == 2:
-        return marks
-    letters = "".join(present - marks)
-    are_signs = bool(letters) and not any(map(str.isalnum, letters))
-    return marks - {"?"} if are_signs else set()
-
-
-def levels_of(values: Array | Labels) -> Array | Labels:
-    """The different values in order; repeated texts are removed before sorting."""
-    if values.dtype.kind != "O":
-        return np.unique(values)
-    return np.array(sorted(set(values.tolist())), dtype=object)
+        return gone.difference(values)
+    marks = gone & MARKS
+    others = found - MISSING
+    if len(others | marks) == 2:
+        return gone - marks
+    signs = "".join(others)
+    are_signs = bool(signs) and not any(map(str.isalnum, signs))
+    return gone - (marks - {"?"}) if are_signs else gone
 
 
 def to_numbers(cells: Cells, decimal: str = ".") -> Cells:
@@ -344,37 +300,28 @@ def to_numbers(cells: Cells, decimal: str = ".") -> Cells:
 
     Understands 1,234.5 and, with a decimal comma, 1.234,5.
     """
-    if cells.dtype.kind == "f":
-        return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
-    texts = cells.tolist()
-    letters = "".join(texts)
-    # Python reads 1_000 as a number, but no table means one.
-    if decimal == "." and letters.isascii() and "_" not in letters:
-        try:
-            numbers = cells.astype(object).astype(np.float64)
-        except ValueError:  # there are gaps or texts among the numbers
-            numbers = _each_number(texts, decimal)
-    else:
-        numbers = _each_number(texts, decimal)
+    numbers = cells if cells.dtype.kind == "f" else _read_numbers(cells.tolist(), decimal)
     return np.where(np.abs(numbers) <= LARGEST_VALUE, numbers, np.nan)
 
 
-def _each_number(texts: Sequence[str], decimal: str) -> Array:
+def _read_numbers(texts: Sequence[str], decimal: str) -> Array:
     """Each text as a number, NaN if it is none; a text that stands in many rows is read once."""
+    letters = "".join(texts)
+    # Python reads 1_000 as a number, but no table means one.
+    if decimal == "." and letters.isascii() and "_" not in letters:
+        with suppress(ValueError):  # there are gaps or texts among the numbers
+            return np.array(list(map(float, texts)))
     numbers = {text: _number(text, decimal) for text in set(texts)}
     return np.array([numbers[text] for text in texts], dtype=np.float64)
 
 
 def _number(text: str, decimal: str) -> float:
     """A text as a number, NaN if it is none."""
-    other = "." if decimal == "," else ","
-    if decimal == "," or not _PLAIN.fullmatch(text):
-        text = _HARD_SPACES.sub("", text.strip()).replace("\u2212", "-")
-        if other in text and _GROUPED[decimal].fullmatch(text):
-            text = text.replace(other, "")
-        if decimal == ",":
-            text = text.replace(",", ".")
-    return float(text) if _PLAIN.fullmatch(text) else np.nan
+    plain = _HARD_SPACES.sub("", text.strip()).replace("\u2212", "-")
+    if _GROUPED[decimal].fullmatch(plain):
+        plain = plain.replace("." if decimal == "," else ",", "")
+    plain = plain.replace(decimal, ".")
+    return float(plain) if _PLAIN.fullmatch(plain) else np.nan
 
 
 def used_as(
@@ -383,44 +330,38 @@ def used_as(
     decimal: str = ".",
     use: str | None = None,
     values: Collection[str] | None = None,
-) -> tuple[Cells | None, Cells, int, Cells]:
-    """Numbers (None for labels), where cells are missing, how many are stray, and the cells.
+) -> tuple[Cells, Mask, int]:
+    """Numbers, NaN where missing, or texts; where cells are missing; and how many are stray.
 
     ``use`` settles it. Otherwise they are numbers when (nearly) all present cells are: there may be
     5 % stray texts beside more than MAX_LEVELS different numbers; the stray cells then count as
     missing. Where most cells are numbers, but not nearly all, stray cells are only counted.
     ``values`` is as in `missing_cells`; beside numbers alone such a text is missing all the same.
     """
-    cells = as_texts(cells) if use == "category" else cells
     if use == "category":
-        return None, missing_cells(cells, values), 0, cells
+        texts = as_texts(cells)
+        return texts, missing_cells(texts, values), 0
     numbers = to_numbers(cells, decimal)
     good = np.isfinite(numbers)
     if good.all():  # no word for a missing cell is a number
-        return numbers, ~good, 0, cells
-    missing, blank = _missing_and_blank(cells, values)
-    good &= ~blank
-    if use == "number":
-        if not good.any():
-            raise DataError(
-                (
-                    f"No cell of {name!r} is a number, so it cannot be used as one; use it as "
-                    "a category."
-                ),
-                repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
-            )
-        return np.where(good, numbers, np.nan), ~good, int((~good & ~blank).sum()), cells
-    if good.any() and good[~blank].all():
-        missing = blank
-    good &= ~missing
+        return numbers, ~good, 0
+    blank = missing_cells(cells, values=())
+    n_numbers = int(good.sum())
+    if use == "number" and not n_numbers:
+        raise DataError(
+            f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
+            repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
+        )
+    if use == "number" or (n_numbers and good[~blank].all()):
+        return numbers, ~good, int((~good & ~blank).sum())
+    missing = missing_cells(cells, values)
     present = int((~missing).sum())
-    stray = present - int(good.sum())
-    if present and not good.any():  # in a column of words "none" is an ordinary word
+    stray = present - n_numbers
+    if n_numbers and stray <= 0.05 * present and len(set(numbers[good])) > MAX_LEVELS:
+        return numbers, ~good, stray
+    if present and not n_numbers:  # in a column of words "none" is an ordinary word
         missing = missing & ~np.isin(cells, list(WORDS))
-    nearly_all = stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS
-    if present and (stray == 0 or nearly_all):
-        return np.where(good, numbers, np.nan), ~good, stray, cells
-    return None, missing, stray if 2 * stray < present else 0, cells
+    return cells, missing, stray if 2 * stray < present else 0
 
 
 def profile(
@@ -434,34 +375,25 @@ def profile(
 
     ``values`` is as in `missing_cells`.
     """
-    numbers, missing, stray, cells = used_as(name, cells, decimal, use, values)
-    present = ~missing
-    example = clean_name(str(cells[present][0])) if present.any() else ""
-    found = (numbers if numbers is not None else cells)[present]
-    distinct = len(levels_of(found))
-    counter = numbers is not None and _counts_rows(found)
-    if numbers is not None:
-        kind = _kind_of_numbers(name, found, distinct, counter and not missing.any())
-    else:
-        kind = _kind_of_texts(name, found, distinct, bool(missing.any()))
+    found, missing, stray = used_as(name, cells, decimal, use, values)
+    is_numeric = found.dtype.kind == "f"
+    present = found[~missing]
+    example = clean_name(str(cells[~missing][0])) if present.size else ""
+    distinct = len(set(present.tolist()))
+    gaps = int(missing.sum())
+    kind = (_kind_of_numbers if is_numeric else _kind_of_texts)(name, present, distinct, gaps)
     if use is not None and kind != "empty":
         kind = "dropped" if use == "left out" else use
-    median = float(np.median(found)) if numbers is not None else float("nan")
-    done = _as_text(kind, int(missing.sum()), stray, median, distinct)
-    column = Column(name, kind, int(missing.sum()), distinct, example, done)
-    labels = np.where(missing, "", cells) if numbers is None else None
-    return Profile(
-        column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name)
-    )
+    done = _as_text(kind, present, gaps, stray, distinct)
+    column = Column(name, kind, gaps, distinct, example, done)
+    return Profile(column, np.where(missing, np.nan if is_numeric else "", found), missing, stray)
 
 
 def with_missing(item: Profile, value: float) -> Profile:
     """A column of numbers with ``value`` read as missing."""
-    assert item.numbers is not None
-    numbers = np.where(item.numbers == value, np.nan, item.numbers)
-    return replace(
-        profile(item.column.name, numbers, use="number"), stray=item.stray, sentinel=value
-    )
+    numbers = np.where(item.values == value, np.nan, item.values)
+    found = profile(item.column.name, numbers, use="number")
+    return replace(found, stray=item.stray, sentinel=value)
 
 
 def as_texts(cells: Cells) -> Cells:
@@ -472,107 +404,145 @@ def as_texts(cells: Cells) -> Cells:
     return np.array(texts, dtype=object)
 
 
-def missing_rows(item: Profile) -> Mask:
-    """True in the rows where a column has no value."""
-    if item.numbers is not None:
-        return np.isnan(item.numbers)
-    assert item.labels is not None
-    empty: Mask = item.labels == ""
-    return empty
+# What is said of columns, by topic: the sentence, its code, its hint, and how a repair would use them.
+_SAID = {
+    "medians": (
+        "{missing} filled with the median of the column: {names}.",
+        "table.medians",
+        "",
+        "Leave out rows with a missing cell",
+    ),
+    "indicators": (
+        "A column of 0 and 1 beside each says where: {names}.",
+        "table.indicators",
+    ),
+    "stray": (
+        "{stray} among them held something else than a usable number, in {names}.",
+        "table.unusable_cells",
+    ),
+    "mixed": (
+        "Read as text, because not every cell is a number: {names}. Mend or empty these cells.",
+        "",
+        "",
+        "These cells are missing: read numbers",
+        "number",
+    ),
+    "sparse": (
+        "More than half of the cells are missing in {names}; think about leaving them out.",
+        "table.mostly_missing",
+    ),
+    "sequence": (
+        "Read as sequences of letters, in capitals, for kernels on sequences: {names}; length and "
+        "shares of letters became columns.",
+    ),
+    "words": (
+        "Read as free text, for a kernel on its words: {names}.",
+        "",
+        "",
+        "Leave the texts out",
+        "left out",
+    ),
+    "date": (
+        "Dates became hour, weekday, month, year and day, those that vary: {names}.",
+        "table.dates",
+        "",
+        "Leave the dates out",
+        "left out",
+    ),
+    "category": ("Categories became columns of 0 and 1: {names}.", "table.categories"),
+    "vague": (
+        "A missing value counts as a category of its own in {names}.",
+        "table.missing_category",
+    ),
+    "text": (
+        "Left out, {why}: {names}.",
+        "table.long_text",
+        f"To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
+        "category by uses=.",
+    ),
+    "identifier": (
+        "Left out, {why}: {names}.",
+        "table.identifier",
+        "To keep it, name its use in uses=.",
+    ),
+    "constant": (
+        "Left out, {why}: {names}.",
+        "table.constant",
+        "To keep it, name its use in uses=.",
+    ),
+    "empty": ("Left out, {why}: {names}.",),
+    "dropped": (
+        "Left out, {why}: {names}.",
+        "",
+        "To use it again, take it out of uses=.",
+        "Use again as found",
+        "",
+    ),
+}
 
 
-def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
-    """The notes on how columns are used: one sentence for each kind of change, with the names."""
-    used = [item for item in profiles if item.column.used]
-    gappy = [item for item in used if 2 * item.column.missing > len(item.values)]
-    return [
-        *_notes_on_numbers(profiles, indicator),
-        *_note_on(
-            gappy,
-            "More than half of the cells are missing in",
-            "; think about leaving them out.",
-            code="table.mostly_missing",
-        ),
-        *_notes_on_texts(used),
-        *_notes_on_columns_left_out(profiles),
-        *_note_on_order(profiles),
-    ]
+def notes_on_use(profiles: Sequence[Profile], indicator: bool = False) -> list[str]:
+    """The notes on how columns are used: one sentence for each topic, with the names."""
+    about: dict[str, list[Profile]] = {topic: [] for topic in _SAID}
+    for item in profiles:
+        for topic in _topics(item, indicator):
+            about[topic].append(item)
+    notes = list[str]()
+    for topic, items in about.items():
+        if items:
+            notes.append(_note_on(topic, items))
+    return [*notes, *_note_on_order(profiles)]
 
 
-def _note_on(
-    items: Sequence[Profile], start: str, end: str, code: str, repairs: Sequence[Repair] = ()
-) -> list[str]:
-    """A note that names some columns; no note where there are none."""
-    if not items:
-        return []
-    names = listed(item.column.name for item in items)
-    return [Note(f"{start} {names}{end}", repairs, code=code)]
+def _topics(item: Profile, indicator: bool) -> Iterator[str]:
+    """What is to be said of a column."""
+    column = item.column
+    if item.stray and not item.is_numeric:
+        yield "mixed"
+    if not column.used or not item.is_numeric:
+        yield column.kind
+    if not column.used:
+        return
+    if item.is_sparse:
+        yield "sparse"
+    if item.is_numeric and item.stray:
+        yield "stray"
+    if item.is_numeric and column.missing:
+        yield from ("medians", "indicators")[: 1 + indicator]
+    if column.kind == "category" and column.missing:
+        yield "vague"
 
 
-def _notes_on_numbers(profiles: Sequence[Profile], indicator: bool) -> list[str]:
-    """The notes on missing cells, and on cells that are no numbers."""
-    notes: list[str] = []
-    numeric = [item for item in profiles if item.column.used and item.numbers is not None]
-    if filled := [item for item in numeric if item.column.missing]:
-        fills = [
-            f"'{item.column.name}' ({item.column.missing}, with {np.nanmedian(item.values):.4g})"
-            for item in filled
-        ]
-        cells = counted(sum(item.column.missing for item in filled), "missing cell")
-        text = f"{cells} filled with the median of the column: {joined(fills)}."
-        complete = Repair.of("Leave out rows with a missing cell", missing="drop")
-        notes.append(Note(text, [complete], code="table.medians"))
-        if indicator:
-            start = "A column of 0 and 1 beside each says where:"
-            notes += _note_on(filled, start, ".", code="table.indicators")
-    strays = [item for item in numeric if item.stray]
-    cells = counted(sum(item.stray for item in strays), "cell")
-    start = f"{cells} among them held something else than a usable number, in"
-    notes += _note_on(strays, start, ".", code="table.unusable_cells")
-    if mixed := [item for item in profiles if item.numbers is None and item.stray]:
-        each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
-        text = (
-            f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
-        )
-        notes.append(
-            Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")])
-        )
-    return notes
-
-
-def _notes_on_texts(used: Sequence[Profile]) -> list[str]:
-    """The notes on sequences, free texts, dates and categories."""
-    notes: list[str] = []
-    for kind, (start, end, label, code) in _READ_AS.items():
-        found = [item for item in used if item.column.kind == kind]
-        repairs = [_use_all(label, found, "left out")] if label else []
-        notes += _note_on(found, f"{start}:", end, code, repairs)
-    split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
-    start = "Categories became columns of 0 and 1:"
-    notes += _note_on(split, start, ".", code="table.categories")
-    vague = [item for item in split if item.column.missing]
-    start = "A missing value counts as a category of its own in"
-    return notes + _note_on(vague, start, ".", code="table.missing_category")
-
-
-def _notes_on_columns_left_out(profiles: Sequence[Profile]) -> list[str]:
-    """A note for every reason for which columns are not used."""
-    notes: list[str] = []
-    for kind, reason in LEFT_OUT.items():
-        if gone := [item for item in profiles if item.column.kind == kind]:
-            text = f"Left out, {reason}: {listed(item.column.name for item in gone)}."
-            repairs = [_use_all("Use again as found", gone, "")] if kind == "dropped" else []
-            code, hint = _HOW_TO_KEEP[kind]
-            notes.append(Note(text, repairs, code=code, hint=hint))
-    return notes
+def _note_on(topic: str, items: Sequence[Profile]) -> Note:
+    text, code, hint, label, use = (*_SAID[topic], "", "", "", "")[:5]
+    names = []
+    for item in items:
+        detail = ""
+        if topic == "medians":
+            detail = f" ({item.column.missing}, with {np.nanmedian(item.values):.4g})"
+        elif topic == "mixed":
+            detail = f" ({counted(item.stray, 'cell')})"
+        names.append(f"'{item.column.name}'{detail}")
+    statement = text.format(
+        names=joined(names),
+        why=LEFT_OUT.get(topic),
+        missing=counted(sum(item.column.missing for item in items), "missing cell"),
+        stray=counted(sum(item.stray for item in items), "cell"),
+    )
+    repair = Repair.of(label, uses=tuple((item.column.name, use) for item in items))
+    if topic == "medians":
+        repair = Repair.of(label, missing="drop")
+    return Note(statement, [repair] if label else [], code=code, hint=hint)
 
 
 def _note_on_order(profiles: Sequence[Profile]) -> list[str]:
     """A note on the first column of dates by which the rows are sorted."""
     for item in profiles:
-        if item.column.kind != "date" or item.labels is None:
+        if item.column.kind != "date":
             continue
-        if newest := newest_rows(item.labels):
+        rows = np.unique(np.linspace(0, len(item.values) - 1, DATED).astype(int))
+        days = parts_of(item.values[rows], order_of(item.values))[:, PARTS.index("day")]
+        if newest := newest_rows(days[np.isfinite(days)], LEAST_DATES):
             text = (
                 f"The rows are in the order of '{item.column.name}'. Where later rows are to be "
                 f"predicted from earlier ones, hold out the {newest} rows."
@@ -581,53 +551,17 @@ def _note_on_order(profiles: Sequence[Profile]) -> list[str]:
     return []
 
 
-def _use_all(label: str, items: Iterable[Profile], use: str) -> Repair:
-    return Repair.of(label, uses=tuple((item.column.name, use) for item in items))
+def newest_rows(values: Array, least: float) -> str:
+    """Where the largest of values (n,) are that never turn along the rows: "last" or "first".
 
-
-# A kind, what the note says before and after the names, the label of its repair, and its code.
-_READ_AS = {
-    "sequence": (
-        "Read as sequences of letters, in capitals, for kernels on sequences",
-        "; length and shares of letters became columns.",
-        "",
-        "",
-    ),
-    "words": ("Read as free text, for a kernel on its words", ".", "Leave the texts out", ""),
-    "date": (
-        "Dates became hour, weekday, month, year and day, those that vary",
-        ".",
-        "Leave the dates out",
-        "table.dates",
-    ),
-}
-
-
-def newest_rows(dates: Labels) -> str:
-    """Where the newest rows of a column of dates are: "last", "first", or "" without an order."""
-    rows = np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))
-    days = parts_of(dates[rows], order_of(dates))[:, PARTS.index("day")]
-    days = days[np.isfinite(days)]
-    if len(np.unique(days)) < LEAST_DATES:
+    "" where they turn, or where fewer than ``least`` are different.
+    """
+    if len(np.unique(values)) < least:
         return ""
-    steps = np.diff(days)
+    steps = np.diff(values)
     if (steps >= 0.0).all():
         return "last"
     return "first" if (steps <= 0.0).all() else ""
-
-
-_BY_LEVELS = (
-    f"To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
-    "category by uses=."
-)
-# For every kind of a column that is left out, the code of the note and its hint.
-_HOW_TO_KEEP = {
-    "text": ("table.long_text", _BY_LEVELS),
-    "identifier": ("table.identifier", "To keep it, name its use in uses=."),
-    "constant": ("table.constant", "To keep it, name its use in uses=."),
-    "empty": ("", ""),
-    "dropped": ("", "To use it again, take it out of uses=."),
-}
 
 
 def looks_like_id(name: str) -> bool:
@@ -635,22 +569,18 @@ def looks_like_id(name: str) -> bool:
     return bool(_ID_NAME.fullmatch(name) or _ID_CAMEL.fullmatch(name))
 
 
-def _counts_rows(values: Cells) -> bool:
-    if len(values) <= 2 or values[0] != np.round(values[0]):
-        return False
-    return bool((np.diff(values) == 1).all())
-
-
-def _kind_of_numbers(name: str, values: Cells, distinct: int, counter: bool) -> str:
+def _kind_of_numbers(name: str, values: Cells, distinct: int, gaps: int) -> str:
     if distinct == 1:
         return "constant"
     whole = bool((values == np.round(values)).all())
-    nearly_unique = distinct >= 0.9 * len(values) and len(values) > 2
-    names_rows = whole and nearly_unique and looks_like_id(name)
-    return "identifier" if counter or names_rows else "number"
+    if not whole or len(values) < 3:
+        return "number"
+    counts_rows = not gaps and bool((np.diff(values) == 1.0).all())
+    names_rows = distinct >= 0.9 * len(values) and looks_like_id(name)
+    return "identifier" if counts_rows or names_rows else "number"
 
 
-def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: bool) -> str:
+def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: int) -> str:
     if not distinct:
         return "empty"
     if distinct == 1:
@@ -668,8 +598,7 @@ def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: bool) -> str:
 
 def hold_dates(values: Cells) -> bool:
     """Whether nearly all texts are written as dates, and most of these exist: not 32.01.2020."""
-    counts = Counter(values.tolist())
-    dates = sum(count for value, count in counts.items() if DATE.fullmatch(value))
+    dates = sum(map(bool, map(DATE.match, values.tolist())))
     if dates <= 0.95 * len(values):
         return False
     first = values[:_DATE_CELLS]
@@ -677,7 +606,7 @@ def hold_dates(values: Cells) -> bool:
     return bool(exists.mean() > 0.5)
 
 
-def _levels_as_text(distinct: int, gaps: bool) -> str:
+def _levels_as_text(distinct: int, gaps: int) -> str:
     """The columns that a category becomes; the mirror image of a column is left out."""
     if distinct == 1:
         return "a column of 0 and 1: 0 where the value is missing" if gaps else "a column of 1"
@@ -692,35 +621,22 @@ def _levels_as_text(distinct: int, gaps: bool) -> str:
     return f"columns of 0 and 1 for {distinct} values{missing}"
 
 
-def _as_text(
-    kind: str,
-    missing: int,
-    stray: int,
-    median: float,
-    distinct: int,
-) -> str:
+def _as_text(kind: str, present: Cells, gaps: int, stray: int, distinct: int) -> str:
     if kind in LEFT_OUT:
         return f"left out: {LEFT_OUT[kind]}"
-    if kind == "date":
-        return "a date: hour, weekday, month, year and day as numbers, those that vary"
-    if kind == "words":
-        return "free text: the words it shares with other rows, rare ones counting more"
-    if kind == "sequence":
-        return (
-            f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; "
-            "the share of each letter as a number"
-        )
+    if kind in _DONE:
+        return _DONE[kind]
     if kind == "category":
-        return _levels_as_text(distinct, bool(missing))
-    if not missing:
+        return _levels_as_text(distinct, gaps)
+    if not gaps:
         return "used as it is"
     why = f" ({stray} of them no numbers)" if stray else ""
-    return f"{counted(missing, 'missing cell')}{why} filled with the median {median:.4g}"
+    return f"{counted(gaps, 'missing cell')}{why} filled with the median {np.median(present):.4g}"
 
 
 OWNERS = frozenset(
     words_in(
-        "animal batch case customer donor household individual participant patient person pid "
+        "animal batch case customer donor household id individual participant patient person pid "
         "plot sample specimen subject user"
     )
 )
@@ -741,13 +657,12 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
     for item in profiles:
         name = item.column.name
         distinct = item.column.distinct
-        repeats = distinct > MAX_LEVELS and LEAST_SHARE < distinct / len(item.values) <= MOST_SHARE
-        if (
-            item.column.kind not in ("text", "number")
-            or item.column.missing
-            or not repeats
-            or not _names_owners(item)
-        ):
+        share = distinct / len(item.values)
+        if distinct <= MAX_LEVELS or not LEAST_SHARE < share <= MOST_SHARE:
+            continue
+        if item.column.kind not in ("text", "number") or item.column.missing:
+            continue
+        if not _names_owners(item):
             continue
         usual = np.median(np.unique(item.values, return_counts=True)[1])
         each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
@@ -756,17 +671,16 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
             "belong together are in training and test rows alike, so scores may promise "
             "too much. Hold the rows of an owner out together."
         )
-        notes.append(
-            Note(text, [Repair.of(f"Rows of one {name} belong together", row_groups=name)])
-        )
+        repair = Repair.of(f"Rows of one {name} belong together", row_groups=name)
+        notes.append(Note(text, [repair]))
     return notes
 
 
 def _names_owners(item: Profile) -> bool:
-    parts = set(words_of(item.column.name))
-    if parts & OWNERS:
-        return item.numbers is None or bool((item.numbers == np.round(item.numbers)).all())
-    return item.labels is not None and "id" in parts
+    parts = OWNERS.intersection(words_of(item.column.name))
+    if item.is_numeric:
+        return bool(parts - {"id"}) and bool((item.values == np.round(item.values)).all())
+    return bool(parts)
 
 
 def words_of(name: str) -> list[str]:
@@ -874,7 +788,7 @@ class ReadOptions:
     max_columns: int = MAX_COLUMNS
 
     def __post_init__(self) -> None:
-        settled: dict[str, Any] = {"uses": self.uses or {}}
+        settled = dict[str, Any]()
         if self.missing_marks is not None:
             settled["missing_marks"] = tuple(str(mark).strip() for mark in self.missing_marks)
         if self.delimiter is not None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import html
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,34 +21,15 @@ from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Cells, Columns, Indices, Labels, Names, distinct_rows
 from mklcore.data import sequences as strings_of
 from mklcore.data import splitting
-from mklcore.data.sequences import Sequences, numbers_of
+from mklcore.data.sequences import Sequences
 from mklcore.errors import DataError
+
+if TYPE_CHECKING:
+    from mklcore.data.reading import TableEncoder
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
 LARGEST_VALUE = 1e100  # squared distances between larger values overflow
 Groups = tuple[tuple[str, Columns], ...]
-
-
-class RowEncoder(Protocol):
-    """What makes the features of a table from raw rows, see `mklcore.data.reading.TableEncoder`."""
-
-    @property
-    def target_name(self) -> str:
-        """The target as the file calls it."""
-        ...
-
-    @property
-    def log_target(self) -> bool:
-        """Whether its logarithm is predicted."""
-        ...
-
-    def read(self, source: Any, **how: Any) -> Any:
-        """The features of other rows of the same kind."""
-        ...
-
-    def select(self, names: Sequence[str]) -> Self:
-        """The same for some of the features."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +77,7 @@ class Dataset:
         owner together.
     sample_weight : array-like of shape (n,) or None
         How much every row counts: finite, at least 0, not all 0.
-    encoder : RowEncoder or None
+    encoder : TableEncoder or None
         What made the features from the columns of a file or data frame, and makes those of new
         rows.
     """
@@ -114,44 +96,36 @@ class Dataset:
     texts: Sequences = ()
     row_groups: Labels | None = None
     sample_weight: Array | None = None
-    encoder: RowEncoder | None = None
+    encoder: TableEncoder | None = None
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
             raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
-        X = _checked_features(self.X, tuple(self.feature_names), bool(self.strings))
-        names = tuple(str(name) for name in self.feature_names) or tuple(
-            f"x{j}" for j in range(X.shape[1])
+        X = _checked_features(self.X, self.feature_names, may_be_none=bool(self.strings))
+        n_rows, n_features = X.shape
+        names = tuple(map(str, self.feature_names)) or tuple(f"x{j}" for j in range(n_features))
+        check_distinct("features", names)
+        y = _checked_target(self.y, n_rows, self.task)
+        sequences, texts = strings_of.checked(self.sequences, n_rows, self.texts)
+        check_distinct("sequences or texts", [name for name, _ in (*sequences, *texts)])
+        widths = [int(self.width), *map(strings_of.numbers_of, dict(texts).values())]
+        widths += map(len, chain.from_iterable(dict(sequences).values()))
+        self.__dict__.update(
+            X=X,
+            y=y,
+            feature_names=names,
+            target_name=str(self.target_name),
+            class_names=_checked_classes(y, self.class_names, self.task),
+            groups=_checked_groups(self.groups, n_features),
+            notes=tuple(note if isinstance(note, str) else str(note) for note in self.notes),
+            columns=_checked_columns(self.columns, names),
+            row_groups=_checked_owners(self.row_groups, n_rows),
+            sample_weight=_checked_weights(self.sample_weight, n_rows),
+            sequences=sequences,
+            texts=texts,
+            width=max(widths),
         )
-        if len(set(names)) < len(names):
-            doubled = next(name for name in names if names.count(name) > 1)
-            raise DataError(
-                f"Two features are called {doubled!r}; rename one, every feature needs its "
-                "own name."
-            )
-        y = _checked_target(self.y, X.shape[0], self.task)
-        settled = {
-            "X": X,
-            "y": y,
-            "feature_names": names,
-            "target_name": str(self.target_name),
-            "class_names": _checked_classes(y, self.class_names, self.task),
-            "groups": _checked_groups(self.groups, X.shape[1]),
-            "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
-            "columns": _checked_columns(self.columns, names),
-            "row_groups": _one_per_row("row_groups", self.row_groups, X.shape[0], "owner"),
-            "sample_weight": _checked_weights(self.sample_weight, X.shape[0]),
-        }
-        settled["sequences"], settled["texts"] = strings_of.checked(
-            self.sequences, X.shape[0], self.texts
-        )
-        self.__dict__.update(settled)
-        widths = [int(self.width)]
-        for _, strings in self.sequences:
-            widths.append(max(map(len, strings)))
-        widths += [numbers_of(strings) for _, strings in self.texts]
-        self.__dict__["width"] = max(widths)
         self.__dict__["fingerprint"] = _fingerprint(self)
 
     @property
@@ -176,8 +150,8 @@ class Dataset:
         """``table`` with room for strings of at least ``width`` letters; read-only."""
         if not self.strings:
             return self.X
-        sequences = [strings for _, strings in self.sequences]
-        texts = [strings for _, strings in self.texts]
+        sequences = list(dict(self.sequences).values())
+        texts = list(dict(self.texts).values())
         letters = strings_of.letters(sequences, max(self.width, width), texts)
         table = np.hstack([self.X, letters])
         _freeze(table)
@@ -185,7 +159,7 @@ class Dataset:
 
     def letter_columns(self, name: str) -> Columns:
         """The columns of ``table`` with the letters of a sequence or text, else ()."""
-        names = [known for known, _ in self.strings]
+        names = list(dict(self.strings))
         if name not in names:
             return ()
         first = self.n_features + names.index(name)
@@ -200,10 +174,11 @@ class Dataset:
     @property
     def source_names(self) -> Names:
         """The source column of every feature (d,), by name."""
-        home: dict[int, str] = {}
+        home = [""] * self.n_features
         for name, members in self.columns:
-            home |= dict.fromkeys(members, name)
-        return tuple(home[j] for j in range(self.n_features))
+            for j in members:
+                home[j] = name
+        return tuple(home)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -238,7 +213,7 @@ class Dataset:
 
     def take(self, rows: Sequence[int] | Cells) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
-        places = np.arange(self.n_samples)[rows].tolist() if self.strings else []
+        places = np.arange(self.n_samples)[rows]
         return replace(
             self,
             X=self.X[rows],
@@ -391,7 +366,14 @@ def _freeze(*arrays: Labels) -> None:
         array.flags.writeable = False
 
 
-def _checked_features(values: Any, names: Names, may_be_none: bool = False) -> Array:
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """DataError where two of these have one name."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DataError(f"Two {what} have the same name ({listed(repeated)}); rename one.")
+
+
+def _checked_features(values: Any, names: Sequence[str], may_be_none: bool) -> Array:
     if np.iscomplexobj(values):
         raise DataError("The features hold complex numbers; expected real ones.")
     try:
@@ -405,16 +387,16 @@ def _checked_features(values: Any, names: Names, may_be_none: bool = False) -> A
             f"The features have shape {X.shape}; expected (rows, columns) with at least "
             "one of each."
         )
-    if names and len(names) != X.shape[1]:
+    if len(names) not in (0, X.shape[1]):
         raise DataError(
             f"There are {counted(len(names), 'feature name')} for {counted(X.shape[1], 'column')}."
         )
-    bad = ~(np.abs(X) <= LARGEST_VALUE)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+    bad = np.argwhere(~(np.abs(X) <= LARGEST_VALUE))
+    if len(bad):
+        row, column = bad[0]
         name = names[column] if names else f"x{column}"
         raise DataError(
-            f"{counted(int(bad.sum()), 'feature value')} cannot be used, the first in row "
+            f"{counted(len(bad), 'feature value')} cannot be used, the first in row "
             f"{row + 1} of {name!r}: {X[row, column]}; expected finite numbers up to "
             f"{LARGEST_VALUE:g}. Fill, rescale or drop them."
         )
@@ -457,8 +439,6 @@ def _as_numbers(y: Labels) -> Array:
 
 def _as_labels(y: Labels) -> Labels:
     """int64 where every label is a whole number, else strings."""
-    if y.dtype.kind in "biu":
-        return y.astype(np.int64)
     if y.dtype.kind == "f":
         whole = np.isfinite(y).all() and (y == np.round(y)).all()
         if not whole or np.abs(y).max() > 2**53:
@@ -467,34 +447,25 @@ def _as_labels(y: Labels) -> Labels:
                 "task 'regression'."
             )
         return y.astype(np.int64)
-    values = y.tolist()
-    if all(isinstance(v, (int, np.integer)) and abs(int(v)) < 2**63 for v in values):
-        return np.array(values, dtype=np.int64)
-    labels = np.empty(len(values), dtype=object)
-    labels[:] = [str(v) for v in values]
-    return labels
+    found = np.array(y.tolist())  # the numbers in an array of objects
+    if found.dtype.kind in "bi":
+        return found.astype(np.int64)
+    return np.array(list(map(str, y.tolist())), dtype=object)
 
 
-def _checked_classes(
-    y: Labels,
-    given: Sequence[str],
-    task: str,
-) -> Names:
-    names = tuple(str(name) for name in given)
+def _checked_classes(y: Labels, given: Sequence[str], task: str) -> Names:
+    names = tuple(map(str, given))
     if task == "regression":
         if names:
             raise DataError("A regression target has no classes; leave class_names empty.")
         return ()
-    found = tuple(str(label) for label in np.unique(y))
-    if names and not set(found) <= set(names):
-        strange = [label for label in found if label not in names]
+    found = tuple(map(str, np.unique(y)))
+    names = names or found
+    if strange := [label for label in found if label not in names]:
         raise DataError(
             f"The target holds {listed(strange)}, not among the class names {listed(names)}."
         )
-    names = names or found
-    if task == "novelty":
-        return names
-    if len(names) < 2:
+    if task != "novelty" and len(names) < 2:
         raise DataError(
             f"The target holds one class only ({names[0]!r}); a classifier needs at least two."
         )
@@ -507,16 +478,11 @@ def _checked_classes(
 
 
 def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int) -> Groups:
-    settled = tuple((str(name), tuple(int(j) for j in members)) for name, members in groups)
-    names = [name for name, _ in settled]
-    if len(set(names)) < len(names):
-        raise DataError(f"Two groups have the same name ({listed(names)}); rename one.")
+    settled = tuple((str(name), tuple(map(int, members))) for name, members in groups)
+    check_distinct("groups", [name for name, _ in settled])
     for name, members in settled:
-        if (
-            not members
-            or len(set(members)) < len(members)
-            or not all(0 <= j < n_features for j in members)
-        ):
+        different = set(members)
+        if not members or len(different) < len(members) or not different <= set(range(n_features)):
             raise DataError(
                 f"Group {name!r} is not a set of columns; expected different indices from "
                 f"0 to {n_features - 1}."
@@ -538,10 +504,8 @@ def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: Names)
     return settled
 
 
-def _one_per_row(name: str, given: Any, n_rows: int, noun: str) -> Labels | None:
-    """A read-only array of values (n_rows,), or None; DataError for another shape."""
-    if given is None:
-        return None
+def _one_per_row(name: str, given: Any, n_rows: int, noun: str) -> Labels:
+    """A read-only array of values (n_rows,); DataError for another shape."""
     values = np.array(given)
     if values.shape != (n_rows,):
         raise DataError(
@@ -551,23 +515,27 @@ def _one_per_row(name: str, given: Any, n_rows: int, noun: str) -> Labels | None
     return values
 
 
+def _checked_owners(given: Any, n_rows: int) -> Labels | None:
+    return None if given is None else _one_per_row("row_groups", given, n_rows, "owner")
+
+
 def _checked_weights(given: Any, n_rows: int) -> Array | None:
     """The weight of every row, as numbers."""
-    numbers = None if given is None else np.array(given, dtype=np.float64)
-    weights = _one_per_row("sample_weight", numbers, n_rows, "weight")
-    if weights is not None:
-        usable = np.isfinite(weights).all() and weights.min() >= 0.0
-        if not usable or weights.max() == 0.0:
-            raise DataError(
-                "Weights of rows are finite, at least 0, and not all 0; mend the column, or "
-                "leave it out."
-            )
+    if given is None:
+        return None
+    weights = _one_per_row("sample_weight", np.array(given, dtype=np.float64), n_rows, "weight")
+    usable = np.isfinite(weights).all() and weights.min() >= 0.0
+    if not usable or weights.max() == 0.0:
+        raise DataError(
+            "Weights of rows are finite, at least 0, and not all 0; mend the column, or "
+            "leave it out."
+        )
     return weights
 
 
-def _rows_of(strings: Sequences, rows: Sequence[int]) -> Sequences:
+def _rows_of(strings: Sequences, rows: Cells) -> Sequences:
     """The same rows of every column of strings."""
-    return tuple((name, tuple(texts[row] for row in rows)) for name, texts in strings)
+    return tuple((name, tuple(map(texts.__getitem__, rows))) for name, texts in strings)
 
 
 def _moved(groups: Groups, place: dict[int, int]) -> Groups:
@@ -631,18 +599,12 @@ def _as_html(data: Dataset) -> str:
     from pandas import DataFrame  # not at start-up
 
     first = DataFrame(data.X[:5, :8], columns=data.feature_names[:8])
-    first.insert(
-        first.shape[1],
-        data.target_name,
-        data.y[:5],
-        allow_duplicates=True,
-    )
+    first.insert(first.shape[1], data.target_name, data.y[:5], allow_duplicates=True)
     table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
     size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
     classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""
-    more = (
-        f"<p>{data.n_features - 8} more features are not shown.</p>" if data.n_features > 8 else ""
-    )
+    hidden = data.n_features - 8
+    more = f"<p>{hidden} more features are not shown.</p>" if hidden > 0 else ""
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in data.notes)
     return (
         f"<div><strong>Dataset</strong> {size}{classes} "
@@ -662,7 +624,5 @@ def row_fingerprints(rows: Array) -> Array:
     """64 bits of the SHA-256 of every row (n, d): the rows of a model, in their order."""
     # Adding zero turns -0.0 into 0.0.
     plain = np.asarray(rows, dtype="<f8") + 0.0
-    found = bytearray()
-    for row in plain:
-        found += hashlib.sha256(row.tobytes()).digest()[:8]
-    return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)
+    digests = [hashlib.sha256(row.tobytes()).digest()[:8] for row in plain]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -13,7 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,23 +45,25 @@ from mklcore.data.packed import (
 from mklcore.errors import DataError, Note, Repair
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
+_UNPACK = "not a table; unpack it or save it as CSV, Parquet or .xlsx first"
+# What a file that is no table begins with, and what is said of it.
 _SIGNATURES = {
-    b"\x1f\x8b": "a gzip archive",
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
-    b"\x28\xb5\x2f\xfd": "a zstd archive",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"%PDF": "a PDF document",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x89HDF": "an HDF5 file",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"SQLite format 3": "a database",
+    rb"\x1f\x8b": f"a gzip archive, {_UNPACK}",
+    rb"BZh": f"a bzip2 archive, {_UNPACK}",
+    rb"\xfd7zXZ": f"an xz archive, {_UNPACK}",
+    rb"\x28\xb5\x2f\xfd": f"a zstd archive, {_UNPACK}",
+    rb"7z\xbc\xaf": f"a 7z archive, {_UNPACK}",
+    rb"%PDF": f"a PDF document, {_UNPACK}",
+    rb"\x93NUMPY": f"a NumPy array, {_UNPACK}",
+    rb"\x89HDF": f"an HDF5 file, {_UNPACK}",
+    rb"\x89PNG|\xff\xd8\xff|GIF8": f"a picture, {_UNPACK}",
+    rb"SQLite format 3": f"a database, {_UNPACK}",
+    rb"\x80[\x02-\x05]": "a Python pickle, which can run code and is never opened; save it as CSV",
+    rb"\s*<(!doctype|html|\?xml|!DOCTYPE|HTML|\?XML)": (
+        "a web page or XML, not a table; download the table itself, as CSV"
+    ),
+    rb'\s*[{\[]\s*["{\[]': "JSON, not a table of rows and columns; save it as CSV",
 }
-_PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml)", re.I)
-_JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
 
 
 def refuse_other_files(raw: bytes) -> None:
@@ -69,21 +72,8 @@ def refuse_other_files(raw: bytes) -> None:
     These are archives, pictures, pickles, web pages and binary content.
     """
     for signature, what in _SIGNATURES.items():
-        if raw.startswith(signature):
-            raise DataError(
-                f"The file is {what}, not a table; unpack it or save it as CSV, Parquet or "
-                ".xlsx first."
-            )
-    if _PICKLE.match(raw):
-        raise DataError(
-            "The file is a Python pickle, which can run code and is never opened; save it as CSV."
-        )
-    if _WEB_PAGE.match(raw):
-        raise DataError(
-            "The file is a web page or XML, not a table; download the table itself, as CSV."
-        )
-    if _JSON.match(raw):
-        raise DataError("The file is JSON, not a table of rows and columns; save it as CSV.")
+        if re.match(signature, raw):
+            raise DataError(f"The file is {what}.")
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return
     head = np.frombuffer(raw[:65536], dtype=np.uint8)
@@ -122,13 +112,12 @@ _EMPTY = "The file is empty; expected a table with a header line and at least on
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of cells (object arrays of str, or float64), and facts about the file.
+    """Columns of cells (object arrays of str, or float64) by name, and facts about the file.
 
     values : texts that are values although they often stand for a missing one.
     """
 
-    names: Names
-    columns: tuple[Cells, ...]
+    columns: dict[str, Cells]
     decimal: str = "."
     delimiter: str | None = None
     encoding: str | None = None
@@ -138,69 +127,66 @@ class Table:
     values: frozenset[str] | None = None
 
     @property
+    def names(self) -> Names:
+        return tuple(self.columns)
+
+    @property
     def n_rows(self) -> int:
-        return len(self.columns[0])
+        return len(next(iter(self.columns.values())))
 
     def take(self, rows: np.ndarray) -> Table:
         """The table with these rows alone, by their numbers."""
-        return replace(self, columns=tuple(cells[rows] for cells in self.columns))
+        return replace(self, columns={name: cells[rows] for name, cells in self.columns.items()})
 
     @cached_property
-    def profiles(self) -> list[Profile]:
+    def profiles(self) -> dict[str, Profile]:
         """The kind of every column, computed once for the summary of a table and its data set."""
-        named = endable(zip(self.names, self.columns, strict=True))
-        return [profile(name, cells, self.decimal, values=self.values) for name, cells in named]
-
-
-def parse(source: Source, form: ReadOptions) -> Table:
-    """The table in a path, bytes or a file object."""
-    return with_marks(_parsed(source, form), form)
+        found = {}
+        for name, cells in endable(self.columns.items()):
+            found[name] = profile(name, cells, self.decimal, values=self.values)
+        return found
 
 
 def with_marks(table: Table, form: ReadOptions) -> Table:
     """The table with the texts of ``missing_marks`` read as missing, where they are given."""
     if form.missing_marks is None:
         return table
-    marks = frozenset(form.missing_marks)
-    columns = tuple(
-        _without_marks(cells, marks - MISSING, table.decimal) for cells in table.columns
-    )
-    return replace(table, columns=columns, values=MISSING - marks - {""})
+    marks = sorted(set(form.missing_marks) - MISSING)
+    numbers = to_numbers(np.array(marks, dtype=object), table.decimal)
+    columns = {}
+    for name, cells in table.columns.items():
+        # A mark such as -999 also stands for -999.0.
+        gone = np.isin(to_numbers(cells, table.decimal), numbers[np.isfinite(numbers)])
+        is_numeric = cells.dtype.kind == "f"
+        if not is_numeric:
+            gone |= np.fromiter(map(set(marks).__contains__, cells), dtype=bool)
+        columns[name] = np.where(gone, np.nan if is_numeric else "", cells)
+    values = MISSING.difference(form.missing_marks, {""})
+    return replace(table, columns=columns, values=values)
 
 
-def _without_marks(cells: Cells, marks: frozenset[str], decimal: str) -> Cells:
-    """The cells, with those empty that hold a mark or the number that a mark writes."""
-    numbers = to_numbers(np.array(sorted(marks), dtype=object), decimal)
-    marked = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
-    if cells.dtype.kind == "f":
-        return np.where(marked, np.nan, cells)
-    is_mark = np.array([cell in marks for cell in cells.tolist()], dtype=bool)
-    return np.where(marked | is_mark, "", cells)
-
-
-def _parsed(source: Source, form: ReadOptions) -> Table:
+def parse(source: Source, form: ReadOptions) -> Table:
+    """The table in a path, bytes or a file object."""
     notes: list[str] = []
     raw = _bytes_of(source, form.max_bytes)
     if raw[:4] == b"PAR1":
-        names, columns, notes = parquet_columns(raw, form)
-        return Table(settled_names(names, notes), columns, notes=tuple(notes))
+        names, cells, notes = parquet_columns(raw, form)
+        columns = dict(zip(settled_names(names, notes), cells, strict=True))
+        return Table(columns, notes=tuple(notes))
     if is_workbook(raw):
-        cells, sheets, notes = workbook_rows(raw, form)
-        rows = _below_title(cells[form.skip_lines or 0 :], form, notes)
+        rows, sheets, notes = workbook_rows(raw, form)
+        rows = _below_title(rows[form.skip_lines or 0 :], form, notes)
         return replace(_table(rows, replace(form, decimal="."), notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding = _decoded(raw, form.encoding, notes)
-    skipped = 0
+    skipped = form.skip_lines or 0
     if separator := re.match(r"sep=(.)\n", text):
-        text = text[separator.end() :]
-        skipped = 1
         form = replace(form, delimiter=form.delimiter or separator[1])
-    for _ in range(form.skip_lines or 0):
-        text = text.partition("\n")[2]
-        skipped = skipped + 1
+        skipped += 1
+    text = "".join(text.split("\n", skipped)[skipped:])
     form = replace(form, delimiter=form.delimiter or _sniffed(text))
     lines, records = _collected(text, skipped, form)
-    rows = _squared(records, lines, text, form, notes)
+    rows = _squared(records, lines, form, notes)
     return replace(_table(rows, form, notes), delimiter=form.delimiter, encoding=encoding)
 
 
@@ -221,10 +207,9 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
                 f"The file {str(source)[:200]!r} cannot be opened: {reason}."
             ) from error
     elif hasattr(source, "read"):
-        content = source.read(max_bytes + 1)
-        raw = (
-            content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
-        )
+        raw = source.read(max_bytes + 1)
+        if isinstance(raw, str):
+            raw = raw.encode("utf-8", "surrogatepass")
     else:
         raise DataError(
             f"The source is a {type(source).__name__}; expected a data frame, a path, "
@@ -317,55 +302,53 @@ def _records(
 def _sniffed(text: str) -> str:
     """The delimiter that cuts the first lines into equally many cells, most of them numbers."""
     scores = {delimiter: _score(text, delimiter) for delimiter in DELIMITERS}
-    best = max(scores, key=lambda delimiter: scores[delimiter])
-    return best if scores[best][0] > 0 else ","
+    return max(scores, key=scores.__getitem__)
 
 
-def _score(text: str, delimiter: str) -> tuple[float, int]:
+def _score(text: str, delimiter: str) -> float:
     head = text[:65536].rpartition("\n")[0] if len(text) > 65536 else text
     try:
         rows = [row for *_, row in islice(_records(head or text[:65536], delimiter), 100)]
     except DataError:
-        return 0.0, 0
-    if not rows:
-        return 0.0, 0
-    width, count = Counter(map(len, rows)).most_common(1)[0]
+        return 0.0
+    sizes = Counter(map(len, rows))
+    width, count = max(sizes.items(), key=itemgetter(1), default=(0, 0))
     if width < 2:
-        return 0.0, 0
+        return 0.0
     cells = list[str]()
     for row in rows[1:] or rows:
         if len(row) == width:
-            cells += [cell for cell in row if cell not in MISSING]
+            cells += row
+    cells = list(filterfalse(MISSING.__contains__, cells))
     numeric = _count_matches(_NUMBER, cells) / max(len(cells), 1)
     doubt = 0.5 if delimiter == " " else 1.0  # spaces also occur within texts
-    return doubt * count / len(rows) * (0.05 + numeric), width
+    return doubt * count / len(rows) * (0.05 + numeric)
 
 
-def _collected(
-    text: str,
-    skipped: int,
-    form: ReadOptions,
-) -> tuple[list[int], Rows]:
+def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], Rows]:
     """The numbers of the lines that hold a record, and their cells."""
     if not text.strip():
         raise _nothing_below(form)
     lines: list[int] = []
     rows = list[tuple[str, ...]]()
+    is_open = False
     records = _records(text, form.delimiter or ",", form.quotes, skipped)
-    first = last = 0
     for first, last, cells in endable(records, ROWS_AT_A_TIME):
         if len(rows) > form.max_rows:
             raise too_many("rows", form.max_rows, "max_rows")
         if len(cells) > form.max_columns + 1:
             raise too_many("columns", form.max_columns, "max_columns")
-        if last - first > MAX_QUOTED_LINES:
-            break
         lines.append(first)
         rows.append(cells)
-    if last - first > MAX_QUOTED_LINES or (form.quotes and last > first and text.count('"') % 2):
+        is_open = last > first
+        if last - first > MAX_QUOTED_LINES:
+            break
+    else:
+        is_open = is_open and form.quotes and text.count('"') % 2 == 1
+    if is_open:
         raise DataError(
             (
-                f"A quotation mark opened on line {first} is not closed there or soon after; "
+                f"A quotation mark opened on line {lines[-1]} is not closed there or soon after; "
                 "close it, or remove the quotation marks."
             ),
             repairs=[_AS_LETTERS],
@@ -385,20 +368,13 @@ def _nothing_below(form: ReadOptions) -> DataError:
     return DataError(text, repairs=[_FIRST_LINE])
 
 
-def _squared(
-    rows: Rows,
-    lines: list[int],
-    text: str,
-    form: ReadOptions,
-    notes: list[str],
-) -> Rows:
+def _squared(rows: Rows, lines: list[int], form: ReadOptions, notes: list[str]) -> Rows:
     """Rows of one length: empty cells past the first line's length are cut; others are refused."""
     rows = _below_title(rows, form, notes)
-    lines = lines[len(lines) - len(rows) :]
     width = len(rows[0])
     body = rows[1:]
     if (
-        {len(row) for row in body} == {width + 1}
+        set(map(len, body)) == {width + 1}
         and any(row[-1] for row in body)
         and (_is_number(body[0]) or not any(map(_is_number, body[:10])))
     ):
@@ -409,36 +385,35 @@ def _squared(
         return [["row id", *rows[0]], *body]
     rows = [row if any(row[width:]) else row[:width] for row in rows]
     sizes = list(map(len, rows))
+    usual, count = Counter(sizes).most_common(1)[0]
+    other = counted(len(rows) - count, "line")
     if set(sizes) == {width}:
         return rows
     if form.on_bad_lines != "skip":
-        raise _uneven(sizes, lines, form)
-    usual, count = Counter(sizes).most_common(1)[0]
-    other = counted(len(rows) - count, "line")
+        raise _uneven(sizes, lines[-len(rows) :], usual, other, form)
     sentence = f"Left out: {other} with another number of cells than {usual}."
     notes.append(Note(sentence, [Repair.of("Refuse such lines", on_bad_lines="error")]))
     return [row for row in rows if len(row) == usual]
 
 
-def _uneven(sizes: list[int], lines: list[int], form: ReadOptions) -> DataError:
+def _uneven(
+    sizes: list[int], lines: list[int], usual: int, other: str, form: ReadOptions
+) -> DataError:
     """A refusal of rows of different lengths, with other ways to read the file."""
-    width = sizes[0]
-    bad = [place for place, size in enumerate(sizes) if size != width]
-    usual, count = Counter(sizes).most_common(1)[0]
+    bad = np.flatnonzero(np.not_equal(sizes, sizes[0]))
     first = sizes.index(usual)
     repairs = []
     if 0 < first <= MOST_TITLES and set(sizes[first:]) == {usual}:
         what = "line" if first == 1 else f"{first} lines"
-        label = f"Read without the first {what}"
-        repairs.append(Repair.of(label, skip_lines=(form.skip_lines or 0) + first))
-    if 2 * count > len(sizes) and usual > 1:
-        other = counted(len(sizes) - count, "line")
+        skipped = (form.skip_lines or 0) + first
+        repairs.append(Repair.of(f"Read without the first {what}", skip_lines=skipped))
+    if 2 * sizes.count(usual) > len(sizes) and usual > 1:
         repairs.append(Repair.of(f"Leave out {other} of another length", on_bad_lines="skip"))
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
     return DataError(
         (
             f"Line {lines[bad[0]]} has {counted(sizes[bad[0]], 'cell')}, but line {lines[0]} has "
-            f"{width}{more}, read with the delimiter {delimiter_as_text(form.delimiter)}. Mend "
+            f"{sizes[0]}{more}, read with the delimiter {delimiter_as_text(form.delimiter)}. Mend "
             "these lines, quote cells that hold it, or name another."
         ),
         repairs=repairs,
@@ -450,21 +425,14 @@ def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
     if not rows:
         raise _nothing_below(form)
     count = next((k for k, row in enumerate(rows) if sum(map(bool, row)) != 1), 0)
-    below = rows[count:]
-    width = len(below[0])
-    is_header = width >= 3 and all(below[0]) and not _is_number(below[0]) and len(below) > 1
-    if (
-        form.skip_lines is not None
-        or not 0 < count <= MOST_TITLES
-        or not is_header
-        or not rows[0][0]
-        or _is_number(rows[0])
-        or any(len(row) != width and (len(row) < width or any(row[width:])) for row in below)
-    ):
+    header = rows[count]
+    is_header = len(header) >= 3 and all(header) and not _is_number(header)
+    is_title = 0 < count <= MOST_TITLES and rows[0][0] and not _is_number(rows[0])
+    if form.skip_lines is not None or not (is_header and is_title and len(rows) > count + 1):
         return rows
     which = "The first line is a title" if count == 1 else f"The first {count} lines are a title"
     notes.append(Note(f"{which} above the table and was left out.", [_FIRST_LINE]))
-    return below
+    return rows[count:]
 
 
 def _is_number(cells: Sequence[str]) -> bool:
@@ -501,19 +469,15 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
                 f"The first line holds data, no names: the columns are called x0 to x{width - 1}."
             )
             notes.append(Note(text, [Repair.of("The first line holds names", header=True)]))
-        return Table(names, tuple(columns), decimal, header=False, notes=tuple(notes))
-    named = list[str]()
-    filled = list[Cells]()
-    for name, cells in zip(rows[0], columns, strict=True):
-        if name or any(cells.tolist()):
-            named.append(name)
-            filled.append(cells)
-    if len(named) < width:
-        notes.append(
-            f"{counted(width - len(named), 'column')} without a name and without a value left out."
-        )
-    names = settled_names(named, notes)
-    return Table(names, tuple(filled), decimal, notes=tuple(notes))
+    else:
+        used = [j for j in range(width) if rows[0][j] or any(columns[j])]
+        if len(used) < width:
+            unused = counted(width - len(used), "column")
+            notes.append(f"{unused} without a name and without a value left out.")
+        names = settled_names([rows[0][j] for j in used], notes)
+        columns = [columns[j] for j in used]
+    named = dict(zip(names, columns, strict=True))
+    return Table(named, decimal, header=header, notes=tuple(notes))
 
 
 def _decimal_sign(rows: Rows, delimiter: str | None) -> str:
@@ -538,30 +502,33 @@ def _has_header(rows: Rows, decimal: str) -> bool:
     """
     cells = np.array(list(chain.from_iterable(rows)), dtype=object)
     numbers = to_numbers(cells, decimal).reshape(len(rows), -1)
+    is_number = np.isfinite(numbers)
     if len(rows) == 1:
-        return not bool(np.isfinite(numbers).all())
-    blank = missing_cells(cells, values=()).reshape(len(rows), -1)
-    present = (~blank[1:]).sum(axis=0)
-    finite = np.isfinite(numbers[1:]).sum(axis=0)
-    numeric = (present > 0) & (finite >= 0.8 * present)
-    text_above = numeric & ~blank[0] & np.isnan(numbers[0])
+        return not is_number.all()
+    present = ~missing_cells(cells, values=()).reshape(len(rows), -1)
+    finite = is_number[1:].sum(axis=0)
+    numeric = (finite > 0) & (finite >= 0.8 * present[1:].sum(axis=0))
+    text_above = numeric & present[0] & ~is_number[0]
     if not numeric.any() or text_above.any():
         return True
-    places = np.flatnonzero(np.isfinite(numbers[0]))
-    if places.size < _LEAST_POSITIONS:
+    if is_number[0].sum() < _LEAST_POSITIONS:
         return False
-    steps = np.diff(numbers[:, places], axis=1)
+    steps = np.diff(numbers[:, is_number[0]], axis=1)
     moves = np.all(steps > 0.0, axis=1) | np.all(steps < 0.0, axis=1)
     return bool(moves[0]) and float(np.mean(moves[1:])) < 0.5
 
 
 def settled_names(cells: Sequence[str], notes: list[str]) -> Names:
     """The names of columns: cleaned, cut and all different."""
+    cleaned = list(map(clean_name, cells))
+    unnamed = []
+    for place, name in enumerate(cleaned):
+        if not name:
+            cleaned[place] = f"column {place + 1}"
+            unnamed.append(cleaned[place])
+    names = distinct_names(cleaned, MAX_NAME - 5)
     count = Counter(" ".join(cell.split()) for cell in cells)
     doubled = [name for name, times in count.items() if name and times > 1]
-    names = distinct_names(
-        [clean_name(cell) or f"column {j}" for j, cell in enumerate(cells, start=1)], MAX_NAME - 5
-    )
     if doubled:
         example = next((name for name in names if name.endswith("(2)")), names[-1])
         which = listed(map(clean_name, doubled))
@@ -570,7 +537,7 @@ def settled_names(cells: Sequence[str], notes: list[str]) -> Names:
             f"{example!r}."
         )
         notes.append(Note(text, [Repair.of("The first line holds data", header=False)]))
-    if unnamed := [f"column {j}" for j, cell in enumerate(cells, start=1) if not clean_name(cell)]:
+    if unnamed:
         notes.append(
             f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}."
         )

@@ -43,8 +43,10 @@ def frame_cells(frame: Any) -> Table:
         )
     notes: list[str] = []
     names = settled_names([str(name) for name in frame.columns], notes)
-    cells = [_cells(name, column) for name, (_, column) in zip(names, frame.items(), strict=True)]
-    return Table(names, tuple(cells), notes=tuple(notes))
+    columns = {}
+    for name, (_, column) in zip(names, frame.items(), strict=True):
+        columns[name] = _cells(name, column)
+    return Table(columns, notes=tuple(notes))
 
 
 def _of_other_library(frame: Any) -> Any:
@@ -91,7 +93,7 @@ def as_table(source: Any, form: ReadOptions) -> Table:
     """
     if isinstance(source, Table):
         return source
-    return with_marks(frame_cells(source), form) if is_frame(source) else parse(source, form)
+    return with_marks(frame_cells(source) if is_frame(source) else parse(source, form), form)
 
 
 def with_column(table: Table, wanted: str, cells: Any) -> tuple[Table, str]:
@@ -102,5 +104,4 @@ def with_column(table: Table, wanted: str, cells: Any) -> tuple[Table, str]:
             "one per row."
         )
     name = distinct_names([*table.names, wanted])[-1]
-    wider = replace(table, names=(*table.names, name), columns=(*table.columns, np.asarray(cells)))
-    return wider, name
+    return replace(table, columns=table.columns | {name: np.asarray(cells)}), name

@@ -15,9 +15,10 @@ import json
 import math
 import re
 import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -31,7 +32,6 @@ from mklcore._lazy import import_extra
 from mklcore.arrays import Cells, Names
 from mklcore.data.columns import (
     ReadOptions,
-    are_texts,
     clean_name,
 )
 from mklcore.data.dataset import counted, listed
@@ -121,11 +121,14 @@ def array_content(name: str, file: IO[bytes]) -> Cells:
     check_cancelled()
     file.seek(0)
     found: Cells = np.lib.format.read_array(file, allow_pickle=False)
-    if not are_texts(found):
-        raise DataError(
-            f"{name} holds signs that no text can hold; save it again with np.array(..., "
-            "dtype=str)."
-        )
+    if found.dtype.kind == "U":
+        # Converting a text with signs that do not exist, which only come from outside, fails.
+        signs = np.frombuffer(found.tobytes(), dtype=f"{found.dtype.str[0]}u4")
+        if signs.max(initial=0) > sys.maxunicode:
+            raise DataError(
+                f"{name} holds signs that no text can hold; save it again with np.array(..., "
+                "dtype=str)."
+            )
     return found
 
 
@@ -141,34 +144,26 @@ def _no_constant(name: str) -> Any:
     raise DataError(f"Its description holds {name}, which is no number.")
 
 
-ReadColumns = tuple[list[str], tuple[Cells, ...], list[str]]
-
 _INCREMENTAL = 7  # DELTA_BYTE_ARRAY: a text is stored as its difference to the text before
 _HEADER = 500  # bytes that are added for every page, so that there are not too many pages
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
-def parquet_columns(raw: bytes, form: ReadOptions) -> ReadColumns:
+def parquet_columns(
+    raw: bytes, form: ReadOptions
+) -> tuple[list[str], tuple[Cells, ...], list[str]]:
     """Names, columns (float64 or texts) and notes of a Parquet file."""
     try:
         return _columns(raw, form)
-    except DataError:
+    except (DataError, ImportError):
         raise
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        MemoryError,
-        RuntimeError,
-    ) as error:
+    except Exception as error:
         raise DataError(
             f"The Parquet file cannot be read ({type(error).__name__}); write it again."
         ) from error
 
 
-def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
+def _columns(raw: bytes, form: ReadOptions) -> tuple[list[str], tuple[Cells, ...], list[str]]:
     pa = _arrow("pyarrow")
     parquet = _arrow("pyarrow.parquet")
     meta = parquet.read_metadata(pa.BufferReader(raw))
@@ -178,22 +173,21 @@ def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
         raise too_many("columns", form.max_columns, "max_columns")
     check_cells(meta.num_rows, meta.num_columns)
     _check_pages(raw, meta, MAX_EXPANSION * form.max_bytes)
-    leaves = [meta.schema.column(place) for place in range(meta.num_columns)]
+    leaves = list(map(meta.schema.column, range(meta.num_columns)))
     texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
     file = parquet.ParquetFile(pa.BufferReader(raw), read_dictionary=texts)
     left = []
     used = set()
     for field in file.schema_arrow:
         if pa.types.is_nested(field.type) or isinstance(field.type, pa.BaseExtensionType):
-            left.append(field.name)
+            left.append(clean_name(field.name))
         elif not _INDEX.fullmatch(field.name):
             used.add(field.name)
     found: dict[str, Cells] = {}
     size = 0
-    for place, one in enumerate(leaves):
+    for place, one in endable(enumerate(leaves)):
         if one.path not in used or one.max_repetition_level:
             continue
-        check_cancelled()
         if one.physical_type == "FIXED_LEN_BYTE_ARRAY":
             _check_texts(one.path, one.length * meta.num_rows, form)
         column = file.reader.read_all(column_indices=[place], use_threads=False).column(0)
@@ -202,9 +196,7 @@ def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
         raise DataError(
             "The Parquet file holds no rows or no columns; expected at least one of each."
         )
-    notes = []
-    if left:
-        notes.append(f"Left out, lists or records in the cells: {listed(map(clean_name, left))}.")
+    notes = [f"Left out, lists or records in the cells: {listed(left)}."] if left else []
     return list(found), tuple(found.values()), notes
 
 
@@ -212,33 +204,24 @@ def _arrow(module: str) -> ModuleType:
     return import_extra(module, "tables", "Parquet files")
 
 
-def _cells(
-    name: str,
-    column: Any,
-    size: int,
-    form: ReadOptions,
-) -> tuple[Cells, int]:
+def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[Cells, int]:
     """The column as float64 (NaN where missing) or as texts, and the bytes of all texts so far."""
     pa = _arrow("pyarrow")
     compute = _arrow("pyarrow.compute")
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        whole = column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column
-        values = whole.cast(pa.float64(), safe=False).combine_chunks().fill_null(float("nan"))
-        return values.to_numpy(zero_copy_only=False).astype(np.float64), size
+        return column.cast(pa.float64(), safe=False).to_numpy(), size
+    if not pa.types.is_dictionary(kind):
+        return np.array(list(map(as_text, column.to_pylist())), dtype=object), size
     parts = [np.empty(0, dtype=object)]
     for chunk in column.chunks:
-        if not pa.types.is_dictionary(kind):
-            parts.append(np.array(list(map(as_text, chunk.to_pylist())), dtype=object))
-            continue
-        # The entry after the last one stands for a cell without a value.
-        codes = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
-        lengths = compute.binary_length(chunk.dictionary).fill_null(0)
-        sizes = np.append(lengths.to_numpy(zero_copy_only=False), 0).astype(np.int64)
-        size += int(np.bincount(codes, minlength=len(sizes)) @ sizes)
+        lengths = compute.binary_length(chunk.dictionary)
+        size += compute.sum(lengths.take(chunk.indices)).as_py() or 0
         _check_texts(name, size, form)
+        # The entry after the last one stands for a cell without a value.
         texts = np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)
-        parts.append(texts[codes])
+        codes = chunk.indices.fill_null(len(texts) - 1)
+        parts.append(texts[codes.to_numpy(zero_copy_only=False)])
     return np.concatenate(parts), size
 
 
@@ -331,9 +314,6 @@ _TOKEN = re.compile(
 _EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*\s*/>')
 _REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 
-Sheets = dict[str, bool]  # names of sheets, and whether they are visible
-Read = Callable[[str], Iterable[Iterable[object]]]
-
 
 def is_workbook(raw: bytes) -> bool:
     """Whether these bytes start like a workbook or another zip archive."""
@@ -345,15 +325,15 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], Names
 
     Raises DataError for other archives.
     """
-    sheets, read = _opened(raw, form.max_bytes)
+    book, sheets = _opened(raw, form.max_bytes)
     visible = _visible(sheets)
-    name = form.sheet or _sheet_with_a_table(visible, read, form)
+    name = form.sheet or _sheet_with_a_table(book, visible)
     if name not in sheets:
         raise DataError(
             f"The workbook has no sheet {clean_name(name)!r}; it has "
             f"{listed(map(clean_name, visible))}."
         )
-    rows = _filled(endable(_rows(read, name), 200), form)
+    rows = _filled(endable(_rows(book, name), 200), form)
     if not rows:
         another = "choose another sheet, or " if len(visible) > 1 else ""
         raise DataError(
@@ -362,49 +342,42 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], Names
     width = max(map(len, rows))
     check_cells(len(rows), width)
     notes: list[str] = []
-    if others := [other for other in visible if other != name][:3]:
+    others = [other for other in visible if other != name][:3]
+    if others:
         text = f"The workbook has {counted(len(visible), 'sheet')}; {clean_name(name)!r} was read."
+        hint = "To read another, name it with sheet=."
         repairs = [
             Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other) for other in others
         ]
-        hint = "To read another, name it with sheet=."
         notes.append(Note(text, repairs, code="table.sheet", hint=hint))
     return [row + [""] * (width - len(row)) for row in rows], visible, notes
 
 
-def _sheet_with_a_table(visible: Sequence[str], read: Read, form: ReadOptions) -> str:
+def _sheet_with_a_table(book: Any, visible: Sequence[str]) -> str:
     """The first visible sheet with rows of several cells each, else the first visible sheet."""
-    if len(visible) < 2:
-        return (*visible, "")[0]
-    for name in visible:
-        first = [
-            sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), FIRST_ROWS)
-        ]
-        several = [count for count in first if count > 1]
-        if len(several) >= LEAST_ROWS and len(several) >= 0.5 * sum(map(bool, first)):
+    for name in visible if len(visible) > 1 else ():
+        first_rows = islice(_rows(book, name), FIRST_ROWS)
+        counts = [sum(map(bool, map(as_text, cells))) for cells in first_rows]
+        several = sum(count > 1 for count in counts)
+        if several >= max(LEAST_ROWS, 0.5 * sum(map(bool, counts))):
             return name
-    return visible[0]
+    return next(iter(visible), "")
 
 
-def usual_sheet(raw: bytes) -> str:
-    """The sheet that is read where none is named; "" if no workbook can be opened."""
+def workbook_sheets(raw: bytes) -> tuple[Names, str]:
+    """The names of the visible sheets, and the one that is read where none is named; none if no
+    workbook can be opened.
+    """
     try:
-        sheets, read = _opened(raw, ReadOptions().max_bytes)
-        return _sheet_with_a_table(_visible(sheets), read, ReadOptions())
+        book, sheets = _opened(raw, ReadOptions().max_bytes)
+        visible = _visible(sheets)
+        return visible, _sheet_with_a_table(book, visible)
     except DataError:
-        return ""
+        return (), ""
 
 
-def workbook_sheets(raw: bytes) -> Names:
-    """The names of the visible sheets; none if no workbook can be opened."""
-    try:
-        return _visible(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
-    except DataError:
-        return ()
-
-
-def _visible(sheets: Sheets) -> Names:
-    return tuple(name for name, is_visible in sheets.items() if is_visible) or tuple(sheets)
+def _visible(sheets: dict[str, bool]) -> Names:
+    return tuple(filter(sheets.__getitem__, sheets)) or tuple(sheets)
 
 
 def _filled(
@@ -432,9 +405,9 @@ def _filled(
     return found
 
 
-def _rows(read: Read, name: str) -> Iterator[Iterable[object]]:
+def _rows(book: Any, name: str) -> Iterator[Iterable[object]]:
     with _reported():
-        yield from read(name)
+        yield from book.get_sheet_by_name(name).iter_rows()
 
 
 @contextmanager
@@ -448,8 +421,8 @@ def _reported() -> Iterator[None]:
         raise DataError(f"The workbook cannot be read ({type(error).__name__}); {_SAVE}.") from None
 
 
-def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
-    """The sheets of a workbook, and a function that reads one by its name."""
+def _opened(raw: bytes, max_bytes: int) -> tuple[Any, dict[str, bool]]:
+    """A workbook, and the names of its sheets with whether they are visible."""
     python_calamine = import_extra("python_calamine", "tables", "Excel workbooks")
     with _reported():
         if raw[:4] == OLD_EXCEL:
@@ -460,7 +433,7 @@ def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
         for one in book.sheets_metadata:
             if one.typ == python_calamine.SheetTypeEnum.WorkSheet:
                 sheets[one.name] = one.visible == python_calamine.SheetVisibleEnum.Visible
-        return sheets, lambda name: book.get_sheet_by_name(name).iter_rows()
+        return book, sheets
 
 
 def _check_parts(raw: bytes, left: int) -> None:

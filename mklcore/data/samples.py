@@ -17,29 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.arrays import Array, Names
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset, Groups, listed
 from mklcore.data.synthetic import make_mkl_toy, make_ring, make_sparse_polynomial, make_spectra
 from mklcore.errors import DataError
 
 SIDE = 8
 KARHUNEN = 16
-
-
-def digit_views(pictures: Array) -> dict[str, tuple[Names, Array]]:
-    """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) from 0 to 16."""
-    found = {
-        "fourier": _fourier(pictures),
-        "profiles": _profiles(pictures),
-        "karhunen": _karhunen(pictures),
-        "pixels": pictures.reshape(len(pictures), -1),
-        "moments": _moments(pictures),
-        "shape": _shape(pictures),
-    }
-    return {
-        name: (tuple(f"{name}_{j + 1}" for j in range(part.shape[1])), part)
-        for name, part in found.items()
-    }
 
 
 def _fourier(pictures: Array) -> Array:
@@ -200,21 +184,28 @@ def _digit_views() -> Dataset:
 
     bunch = datasets.load_digits()
     rows = np.flatnonzero(np.isin(bunch.target, (3, 5, 8, 9)))[:_PICTURES]
-    views = digit_views(bunch.images[rows])
+    pictures = bunch.images[rows]
+    views = {
+        "fourier": _fourier(pictures),
+        "profiles": _profiles(pictures),
+        "karhunen": _karhunen(pictures),
+        "pixels": pictures.reshape(len(pictures), -1),
+        "moments": _moments(pictures),
+        "shape": _shape(pictures),
+    }
+    sizes = {view: columns.shape[1] for view, columns in views.items()}
     names: list[str] = []
-    spans = []
-    for view, (of_view, _) in views.items():
-        names += of_view
-        spans.append((view, len(of_view)))
-    X = np.hstack([columns for _, columns in views.values()])
-    y = bunch.target[rows].astype(str).astype(object)
+    for view, size in sizes.items():
+        names += [f"{view}_{j}" for j in range(1, size + 1)]
     notes = (
         (
             f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by "
             "Fourier coefficients, ink profiles, principal components, moments and shape."
         ),
     )
-    groups = _spans(*spans)
+    X = np.hstack(list(views.values()))
+    y = bunch.target[rows].astype(str).astype(object)
+    groups = _spans(*sizes.items())
     return _rounded(Dataset(X, y, tuple(names), "digit", "multiclass", groups=groups, notes=notes))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,13 @@ FEWEST_ROWS = 5
 DNA = "ACGTUNRYSWKMBDHV-"
 PROTEIN = "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
 SURE = 0.95  # words have a smaller share of the letters A, C, G, T, U and N than DNA
-_SEQUENCE = re.compile(r"[A-Za-z*\-]+")
+_SEQUENCE = re.compile(r"[A-Z*\-]*[A-Z][A-Z*\-]*|[a-z*\-]*[a-z][a-z*\-]*")
 
 
-def checked(
-    sequences: Any,
-    n_rows: int,
-    texts: Any = (),
-) -> tuple[Sequences, Sequences]:
+def checked(sequences: Any, n_rows: int, texts: Any = ()) -> tuple[Sequences, Sequences]:
     """Sequences, and free texts, as (name, strings) pairs with one string per row. DataError."""
     found_sequences = _pairs(sequences, n_rows)
     found_texts = _pairs(texts, n_rows)
-    names = [name for name, _ in (*found_sequences, *found_texts)]
-    if len(set(names)) < len(names):
-        raise DataError(f"Two sequences or texts have the same name ({names}); rename one.")
     for name, strings in found_sequences:
         as_strings(strings, name)
     for name, strings in found_texts:
@@ -53,18 +47,18 @@ def checked(
 
 def _pairs(sequences: Any, n_rows: int) -> Sequences:
     try:
-        found = tuple((str(name), tuple(strings)) for name, strings in sequences)
+        found = tuple((str(name), strings) for name, strings in sequences)
     except (TypeError, ValueError):
         raise DataError(
             "Sequences are pairs of a name and one string per row; got something else."
         ) from None
     for name, strings in found:
-        if isinstance(dict(sequences)[name], str) or len(strings) != n_rows:
+        if isinstance(strings, str) or len(strings) != n_rows:
             raise DataError(
                 f"Sequence {name!r} has {len(strings)} strings for {n_rows} rows; expected "
                 "one per row."
             )
-    return found
+    return tuple((name, tuple(strings)) for name, strings in found)
 
 
 def as_strings(strings: Any, name: str = "") -> Names:
@@ -97,12 +91,10 @@ def as_strings(strings: Any, name: str = "") -> Names:
 
 def strings_in(rows: Any) -> Names | None:
     """Rows that are strings: a list, array or Series of them; None for anything else."""
-    if isinstance(rows, list | tuple):
-        return tuple(rows) if rows and all(isinstance(text, str) for text in rows) else None
-    if getattr(rows, "ndim", 0) != 1 or not len(rows):
-        return None
-    found = np.asarray(rows, dtype=object).tolist()
-    return tuple(found) if all(isinstance(text, str) for text in found) else None
+    if getattr(rows, "ndim", 0) == 1:
+        rows = np.asarray(rows, dtype=object).tolist()
+    is_list = isinstance(rows, list | tuple) and len(rows) > 0
+    return tuple(rows) if is_list and all(isinstance(text, str) for text in rows) else None
 
 
 def letters(
@@ -112,7 +104,7 @@ def letters(
 
     The table is (n, W S), where W is the longest string or ``width``; DataError beyond the limits.
     """
-    longest = max(2, width, *(max(map(len, strings)) for strings in sequences))
+    longest = max(2, width, *map(len, chain.from_iterable(sequences)))
     n = len([*sequences, *texts][0])
     count = len(sequences) + len(texts)
     if n * count * longest > MAX_LETTERS:
@@ -120,13 +112,11 @@ def letters(
             f"{n:,} rows with strings of up to {longest:,} letters are more than "
             f"{MAX_LETTERS:,} letters; take fewer rows, or shorter strings."
         )
-    table = np.full((n, longest, count), END)
-    for s, strings in enumerate(sequences):
-        for row, text in enumerate(strings):
-            codes = text.encode("utf-32-le", "replace")
-            table[row, : len(text), s] = np.frombuffer(codes, dtype="<u4")
-    for s, strings in enumerate(texts, len(sequences)):
-        table[:, :, s] = packed(strings, longest)
+    parts = [np.array(strings, dtype=f"<U{longest}").view("<u4") for strings in sequences]
+    parts += [packed(strings, longest) for strings in texts]
+    table = np.empty((n, longest, count))
+    for s, part in enumerate(parts):
+        table[:, :, s] = part.reshape(n, longest)
     return table.reshape(n, longest * count)
 
 
@@ -150,18 +140,15 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
     longest = max(map(len, texts))
     if longest > MAX_LENGTH or longest * len(texts) > MAX_LETTERS:
         return False
-    sample = [text.strip() for text in texts[:: max(1, len(texts) // 500)]]
-    for text in sample:
-        if not (_SEQUENCE.fullmatch(text) and (text.isupper() or text.islower())):
-            return False
+    sample = list(map(str.strip, texts[:: max(1, len(texts) // 500)]))
+    if not all(map(_SEQUENCE.fullmatch, sample)):
+        return False
     counts = Counter("".join(sample).upper())
     total = sum(counts.values())
-    if total < SHORTEST * len(sample):
-        return False
     bases = sum(counts[letter] for letter in "ACGTUN-")
     if set(counts) <= set(DNA) and bases >= SURE * total:
-        return True
-    in_capitals = all(text.isupper() for text in sample)
+        return total >= SHORTEST * len(sample)
+    in_capitals = all(map(str.isupper, sample))
     return set(counts) <= set(PROTEIN) and in_capitals and total >= 20 * len(sample)
 
 
@@ -199,31 +186,24 @@ def numbers_of(texts: Sequence[str]) -> int:
 
 def packed(texts: Sequence[str], width: int) -> Array:
     """The texts as rows (n, width) of numbers, cut where they do not fit."""
-    flat = np.zeros((len(texts), width * BYTES), dtype=np.uint8)
-    for row, text in enumerate(texts):
-        raw = text.replace("\0", " ").encode("utf-8", "replace")[: min(width * BYTES, MAX_BYTES)]
-        flat[row, : len(raw)] = np.frombuffer(raw, dtype=np.uint8)
-    whole = np.zeros((len(texts), width, 8), dtype=np.uint8)
-    whole[:, :, :BYTES] = flat.reshape(len(texts), width, BYTES)
-    numbers: Array = whole.reshape(len(texts), -1).view("<u8").astype(np.float64)
-    numbers[numbers != END] += PACKED
-    return numbers
+    size = width * BYTES
+    rows = []
+    for text in texts:
+        raw = text.replace("\0", " ").encode("utf-8", "replace")
+        rows.append(raw[: min(size, MAX_BYTES)].ljust(size, b"\0"))
+    numbers = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(texts), width, BYTES)
+    packs: Array = numbers @ 256.0 ** np.arange(BYTES)
+    packs[packs != END] += PACKED
+    return packs
 
 
 def unpacked(rows: Array) -> list[str]:
     """The texts of such rows, or of rows of letters, which strings without a table become."""
     if rows.size and END < rows.max() < PACKED:
-        return [
-            row[row != END].astype("<u4").tobytes().decode("utf-32-le", "replace") for row in rows
-        ]
-    whole = (
-        np.ascontiguousarray(rows)
-        .astype("<u8")
-        .view(np.uint8)
-        .reshape(*rows.shape, 8)[:, :, :BYTES]
-    )
-    flat = np.ascontiguousarray(whole).reshape(len(rows), -1)
-    return [line.tobytes().rstrip(b"\0").decode("utf-8", "ignore") for line in flat]
+        codes = [row[row != END].astype("<u4").tobytes() for row in rows]
+        return [code.decode("utf-32-le", "replace") for code in codes]
+    numbers = rows.astype("<u8", order="C")[:, :, None].view(np.uint8)[:, :, :BYTES]
+    return [row.tobytes().rstrip(b"\0").decode("utf-8", "ignore") for row in numbers]
 
 
 def cut(texts: Sequence[str], width: int) -> list[str]:

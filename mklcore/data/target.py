@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Labels
+from mklcore.arrays import Array, Cells, Indices, Labels
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
@@ -30,9 +30,8 @@ from mklcore.data.columns import (
     ReadOptions,
     clean_name,
     hold_dates,
-    levels_of,
     looks_like_id,
-    missing_cells,
+    newest_rows,
     sentinel_note,
     sentinel_of,
     shown,
@@ -96,18 +95,17 @@ UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a nam
 class TargetCandidate:
     """A column that may be the target.
 
-    place, name : which column. reason : what speaks for it. confidence : between 0 and 1, its share
-    among the likeliest columns; a rule of thumb, not a measured probability.
+    name : which column. reason : what speaks for it. confidence : between 0 and 1, its share among
+    the likeliest columns; a rule of thumb, not a measured probability.
     """
 
-    place: int
     name: str
     reason: str
     confidence: float
 
 
 def rank_targets(
-    names: Sequence[str], profiles: Sequence[Profile], header: bool = True, task: str | None = None
+    profiles: Sequence[Profile], header: bool = True, task: str | None = None
 ) -> tuple[TargetCandidate, ...]:
     """The likeliest targets of a table, at most three; none if no column can be one.
 
@@ -115,21 +113,21 @@ def rank_targets(
     (class, price, is_fraud), for its place (last, or first) and for two values (good and bad).
     Mostly empty and constant columns, identifiers and dates are no candidates.
     """
-    known = {name.lower() for name in names}
+    known = {item.column.name.lower() for item in profiles}
     points: dict[int, list[Point]] = {}
-    for j, (name, item) in enumerate(zip(names, profiles, strict=True)):
-        is_unnamed = header and UNNAMED.fullmatch(name)
+    for j, item in enumerate(profiles):
+        is_unnamed = header and UNNAMED.fullmatch(item.column.name)
         if _can_be_target(item, task) and not is_unnamed:
-            points[j] = [_by_name(name, known, item), _by_values(item, task)]
+            points[j] = [_by_name(item, known), _by_values(item, task)]
     if not points:
         return ()
     last = max(points)
     where = "as the last column"
-    if last < len(names) - 1:
+    if last < len(profiles) - 1:
         where += " that can be one"
     points[last].append((2.5 if all(map(_is_blank, profiles[last + 1 :])) else 1.0, where))
     first = next((j for j, found in points.items() if found[0][0] >= 0.0), min(points))
-    worth = 2.4 if names[0].lower() in INDEX_NAMES else 1.5
+    worth = 2.4 if profiles[0].column.name.lower() in INDEX_NAMES else 1.5
     points[first].append((worth - (first > min(points)), "as the first column"))
     if not header:
         for j in _odd(profiles) & points.keys():
@@ -137,10 +135,10 @@ def rank_targets(
     totals = {j: sum(worth for worth, _ in found) for j, found in points.items()}
     best = sorted(totals, key=lambda j: (-totals[j], -j))[:SHOWN]
     weights = np.exp([totals[j] - totals[best[0]] for j in best])
-    shares = (weights / weights.sum()).round(3).tolist()
     candidates = []
-    for j, share in zip(best, shares, strict=True):
-        candidates.append(TargetCandidate(j, names[j], _reason(points[j]), share))
+    for j, share in zip(best, (weights / weights.sum()).round(3).tolist(), strict=True):
+        name = profiles[j].column.name
+        candidates.append(TargetCandidate(name, _reason(points[j]), share))
     return tuple(candidates)
 
 
@@ -162,8 +160,9 @@ def is_sure(candidates: Sequence[TargetCandidate]) -> bool:
 Point = tuple[float, str]  # how much it counts, and why
 
 
-def _by_name(name: str, others: set[str], item: Profile) -> Point:
+def _by_name(item: Profile, others: set[str]) -> Point:
     """Points for the name of a column; a unit and anything in brackets do not count."""
+    name = item.column.name
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
     words = words_of(bare)
     words = words[:-1] if len(words) > 1 and words[-1] in UNITS else words
@@ -188,12 +187,12 @@ def _by_name(name: str, others: set[str], item: Profile) -> Point:
 def _by_values(item: Profile, task: str | None) -> Point:
     """Two values that tell good from bad; gaps speak against a column, and words of many kinds."""
     if item.column.distinct != 2:
-        many = item.labels is not None and item.column.distinct > AMOUNT // 2
+        many = not item.is_numeric and item.column.distinct > AMOUNT // 2
         return -item.column.missing / len(item.values) - many, ""
     if task == "regression":
         return -8.0, ""
-    labels = set() if item.labels is None else set(item.labels.tolist())
-    pair = sorted({label.lower() for label in labels if label})
+    labels = () if item.is_numeric else item.values[~item.missing]
+    pair = sorted(set(map(str.lower, labels)))
     if "/".join(pair) in YES_NO:
         return 1.25, "by its yes and no"
     short, long = sorted(pair, key=len) if len(pair) == 2 else ("", "-")
@@ -214,42 +213,35 @@ def _odd(profiles: Sequence[Profile]) -> set[int]:
 
 
 def _is_blank(item: Profile) -> bool:
-    return item.column.kind in ("empty", "constant") or 2 * item.column.missing > len(item.values)
+    return item.column.kind in ("empty", "constant") or item.is_sparse
 
 
 def _reason(points: Sequence[Point]) -> str:
     """What speaks for a column, the strongest first, two reasons at most."""
-    in_favour = [point for point in points if point[0] > 0 and point[1]]
-    in_favour.sort(key=lambda point: -point[0])
-    return " and ".join(why for _, why in in_favour[:2]) or "as no column is more likely"
+    in_favour = sorted(points, key=lambda point: -point[0])
+    reasons = [why for worth, why in in_favour if worth > 0 and why]
+    return " and ".join(reasons[:2]) or "as no column is more likely"
 
 
 def _can_be_target(item: Profile, task: str | None) -> bool:
     """Whether reading the column as the target of ``task`` would not be refused."""
     column = item.column
-    n_rows = len(item.values)
-    present = n_rows - column.missing
+    values = item.values[~item.missing]
     if column.kind in UNUSABLE and (task, column.kind) != ("novelty", "constant"):
         return False
-    if 2 * present < n_rows or not present or (task == "binary" and column.distinct != 2):
+    if item.is_sparse or not len(values) or (task == "binary" and column.distinct != 2):
         return False
     if task == "regression":
-        return item.numbers is not None
-    few = column.distinct <= MAX_CLASSES and 2 * column.distinct <= present
-    if few and task != "novelty" and not _has_two_classes(item):
-        return False
-    if item.numbers is not None:
+        return item.is_numeric
+    few = column.distinct <= MAX_CLASSES and 2 * column.distinct <= len(values)
+    if few and task != "novelty" and _are_classes(column.name, values, column.distinct):
+        counts = np.unique(values, return_counts=True)[1]
+        if np.count_nonzero(counts > 1) < 2:
+            return False
+    if item.is_numeric:
         return few or task in (None, "novelty")
-    enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= present
-    return few and enough and max(map(len, item.values.tolist())) <= MAX_NAME
-
-
-def _has_two_classes(item: Profile) -> bool:
-    """Whether two values stand in two rows or more, where values would be classes."""
-    values = item.values if item.numbers is None else item.numbers[np.isfinite(item.numbers)]
-    if not _are_classes(item.column.name, values, item.column.distinct):
-        return True
-    return bool(np.count_nonzero(np.unique(values, return_counts=True)[1] > 1) > 1)
+    enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= len(values)
+    return few and enough and max(map(len, values)) <= MAX_NAME
 
 
 MAX_NUMBER_CLASSES = 20
@@ -262,73 +254,67 @@ DROP_RARE = Repair.of("Leave out rare classes", rare_classes="drop")
 
 
 class TargetValues(NamedTuple):
-    """Target values, the numbers of the rows that have one, the task, and notes."""
+    """Target values, the numbers of the rows that have one, the task, notes, and its name."""
 
     values: Labels
     rows: Indices
     task: str
     notes: list[str]
+    name: str = ""
 
 
-def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues:
-    """The target in column ``place`` of a table; DataError, with repairs, if it cannot be one."""
-    name = table.names[place]
-    cells = table.columns[place]
-    numbers, missing, stray, cells = used_as(
-        name, cells, table.decimal, settings.use_of(name), table.values
-    )
+def read_target(table: Table, name: str, settings: ReadOptions) -> TargetValues:
+    """The target in a column of a table; DataError, with repairs, if it cannot be one."""
+    cells = table.columns[name]
+    found, missing, stray = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
+    is_numeric = found.dtype.kind == "f"
     notes: list[str] = []
-    if numbers is not None and (sentinel := sentinel_of(name, numbers)):
+    if is_numeric and (sentinel := sentinel_of(name, found)):
         value = f"{sentinel.value:g}"
         what = f"{value} in the target {name!r} ({counted(sentinel.cells, 'cell')})"
         labels = f"Read {value} as missing", f"Keep {value} as a number"
         notes.append(sentinel_note(what, settings.sentinels, *labels, urgent=True))
         if settings.sentinels == "missing":
-            missing = missing | (numbers == sentinel.value)
+            missing = missing | (found == sentinel.value)
     rows = np.flatnonzero(~missing)
-    marks = _marks_as_classes(table, place, numbers is not None)
-    if 2 * len(rows) < len(cells) or not len(rows):
+    repairs = _marks_as_classes(table, name, cells[missing], is_numeric)
+    gone = len(cells) - len(rows)
+    if gone > len(rows) or not len(rows):
         raise DataError(
             (
-                f"The target {name!r} is missing in {len(cells) - len(rows):,} of "
+                f"The target {name!r} is missing in {gone:,} of "
                 f"{counted(len(cells), 'row')}; choose another target, or remove these rows "
                 "from the file."
             ),
-            repairs=marks,
+            repairs=repairs,
         )
-    if gone := len(cells) - len(rows):
+    if gone:
         text = f"Dropped {counted(gone, 'row')} without a usable target."
-        notes.append(Note(text, marks, urgent=bool(marks)))
-    values = numbers[rows] if numbers is not None else cells[rows]
+        notes.append(Note(text, repairs, urgent=bool(repairs)))
     try:
-        return _settled(name, values, rows, settings, notes)
+        target = _settled(name, found[rows], rows, settings, notes)
     except DataError as error:
-        if numbers is None and stray:
-            what = (
-                "The cell that is no number is"
-                if stray == 1
-                else f"The {stray:,} cells that are no numbers are"
-            )
-            error.repairs = (Repair.of(f"{what} missing", uses=((name, "number"),)), *error.repairs)
-        error.repairs = (*error.repairs, *marks)
+        if stray and not is_numeric:
+            what = "cell that is no number is" if stray == 1 else "cells that are no numbers are"
+            many = "The" if stray == 1 else f"The {stray:,}"
+            as_missing = Repair.of(f"{many} {what} missing", uses=((name, "number"),))
+            error.repairs = (as_missing, *error.repairs)
+        error.repairs = (*error.repairs, *repairs)
         raise
+    return target._replace(name=name)
 
 
-def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
-    """For every mark of a missing value among the target's cells: read it as a class."""
-    cells = table.columns[place]
-    if cells.dtype.kind == "f":
-        return []
-    found = Counter(cell for cell in cells[missing_cells(cells, table.values)].tolist() if cell)
+def _marks_as_classes(table: Table, name: str, gone: Cells, is_numeric: bool) -> list[Repair]:
+    """For every mark of a missing value among the target's missing cells: read it as a class."""
     usual = MISSING - (table.values or frozenset()) - {""}
-    uses = (("uses", ((table.names[place], "category"),)),) if numeric else ()
+    uses = (("uses", ((name, "category"),)),) if is_numeric else ()
     repairs = []
-    for mark, count in found.most_common(2):
-        if count > 1:
+    for mark, count in Counter(filter(MISSING.__contains__, gone.tolist())).most_common(3):
+        if mark and count > 1:
             label = f"{mark!r} is a class ({counted(count, 'row')})"
             marks = tuple(sorted(usual - {mark}))
             repairs.append(Repair(label, (("missing_marks", marks), *uses)))
-    return repairs
+    return repairs[:2]
 
 
 def _settled(
@@ -337,7 +323,7 @@ def _settled(
     """Task and labels of the values that are there."""
     task = settings.task
     numeric = values.dtype.kind == "f"
-    distinct = len(levels_of(values))
+    distinct = len(set(values.tolist()))
     if distinct == 1 and task != "novelty":
         raise DataError(
             f"The target {name!r} holds one class only ({shown(values[0])!r} in every row); "
@@ -405,25 +391,18 @@ def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
 
 def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> TargetValues:
     """The labels of a classification; a class with a single row is left out."""
-    levels = levels_of(values)
+    levels, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     numeric = values.dtype.kind == "f"
-    kept = repeated(values)
-    alone = [shown(label) for label in np.unique(values[~kept])]
+    alone = list(map(shown, levels[counts == 1]))
+    n_classes = len(levels) - len(alone)
     why = ""
     if len(levels) > MAX_CLASSES:
         what = "has" if numeric else "is text with"
         why = f"{what} {len(levels):,} different values, more than {MAX_CLASSES} classes"
-    elif len(rows) < 2 * len(levels):
+    elif n_classes < 2 or len(rows) < 2 * len(levels):
         why = (
-            f"has {len(levels)} classes in {counted(len(rows), 'row')}: fewer rows than "
-            "classes need, two each"
-        )
-    elif len(levels) - len(alone) < 2:
-        few = "one class only" if len(alone) < len(levels) else "no class"
-        stand = "stands" if len(alone) == 1 else "stand"
-        why = (
-            f"has {few} with more than one row: {listed(alone)} {stand} in one row each, from "
-            "which nothing is learnt"
+            f"has {len(levels)} classes in {counted(len(rows), 'row')}, {n_classes} of them in more "
+            "than one row; two rows of each class are needed to learn it"
         )
     if why:
         raise DataError(
@@ -432,6 +411,7 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
             code="table.classes",
             hint="Choose another target, join classes, or use task='regression' for numbers.",
         )
+    kept = counts[places] > 1
     labels = _labels(name, values[kept])
     if alone:
         what = "the only row of class" if len(alone) == 1 else "the only rows of classes"
@@ -439,7 +419,7 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
         notes.append(Note(text, [MERGE_RARE] if len(alone) > 1 else []))
     if rare := rare_note(labels, 3):
         notes.append(Note(rare, [MERGE_RARE, DROP_RARE]))
-    task = "binary" if len(levels) - len(alone) == 2 else "multiclass"
+    task = "binary" if n_classes == 2 else "multiclass"
     return TargetValues(labels, rows[kept], task, notes)
 
 
@@ -455,21 +435,21 @@ def _without_rare(
 ) -> tuple[Labels, Indices]:
     """The values with rare classes merged or left out, and their rows."""
     frequent = np.isin(values, _frequent(values))
-    rare = np.unique(values[~frequent])
-    if not len(rare):
+    if frequent.all():
         return values, rows
-    named = listed(shown(value) for value in rare)
+    rare = np.unique(values[~frequent])
+    named = listed(map(shown, rare))
     again = [Repair.of("Keep rare classes", rare_classes="keep")]
     if rule == "drop":
         classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
         many = counted(int((~frequent).sum()), "row")
-        notes.append(Note(f"Left out: {many} of {classes}: {named}.", again))
+        text = f"Left out: {many} of {classes}: {named}."
         values = values[frequent]
         rows = rows[frequent]
     else:
-        notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
-        texts = np.array([shown(value) for value in values], dtype=object)
-        values = np.where(frequent, texts, OTHER_LEVEL)
+        text = f"Merged into the class '{OTHER_LEVEL}': {named}."
+        values = np.where(frequent, np.array(list(map(shown, values)), dtype=object), OTHER_LEVEL)
+    notes.append(Note(text, again))
     if len(np.unique(values)) < 2:
         raise DataError(
             f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.",
@@ -482,25 +462,27 @@ def _fewer_classes(values: Labels) -> list[Repair]:
     """How rare classes may go, where that leaves two classes or more."""
     often = _frequent(values)
     rest = np.count_nonzero(~np.isin(values, often))
-    repairs = []
-    if len(often) and rest > 1:
-        repairs.append(MERGE_RARE)
-    if len(often) > 1 and rest:
-        repairs.append(DROP_RARE)
-    return repairs
+    merged = [MERGE_RARE] if len(often) and rest > 1 else []
+    return [*merged, DROP_RARE] if len(often) > 1 and rest else merged
 
 
 def _labels(name: str, values: Labels) -> Labels:
-    if values.dtype.kind == "f":
-        whole = bool((values == np.round(values)).all())
-        return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
-    if max(map(len, values)) > MAX_NAME:
+    if values.dtype.kind == "f" and (values == np.round(values)).all():
+        return values
+    labels = np.array(list(map(class_name, values)), dtype=object)
+    if values.dtype.kind != "f" and max(map(len, values)) > MAX_NAME:
         raise DataError(
             f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected "
             "short names of classes. Choose another target, or shorten them."
         )
-    names = {value: clean_name(value) or "(blank)" for value in dict.fromkeys(values)}
-    return np.array([names[value] for value in values], dtype=object)
+    return labels
+
+
+def class_name(value: float | str) -> str:
+    """What a class is called: 1, 1.5, or a text on one line."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:g}"
+    return clean_name(value) or "(blank)"
 
 
 ROWS = 1000  # that are looked at
@@ -543,39 +525,82 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     """
     if data.n_samples < FEWEST or not data.columns:
         return ()
+    order = _sorting(data)
+    telling = []
+    if data.task != "novelty" and np.ptp(codes_of(data.y)):
+        telling = [*_explaining(data, order), *_parts(data)]
     found: dict[str, Leak] = {}
-    for leak in (*_explaining(data), *_parts(data)) if data.task != "novelty" else ():
+    for leak in sorted(telling, key=lambda leak: -leak.strength):
         found.setdefault(leak.column, leak)
-    telling = sorted(found.values(), key=lambda leak: -leak.strength)
-    return (*telling, *(leak for leak in _ordering(data) if leak.column not in found))
+    for name, newest in order.items():
+        way = "rises" if newest == "last" else "falls"
+        if _day(data, name) is None:
+            text = (
+                f"{name} only {way} along the rows, as a row number or a time does. New rows are "
+                "beyond it: leave it out, and where rows are in the order of time, test on the "
+                "last ones."
+            )
+        else:
+            text = (
+                f"{name} only {way} along the rows: they are in the order of time. New rows come "
+                "after them, so test on the newest."
+            )
+        found.setdefault(name, Leak(name, "order", 1.0, text))
+    return tuple(found.values())
 
 
 def rows_in_order(data: Dataset) -> str:
     """Where the newest rows are if a column sorts the rows by time: "last", "first", or ""."""
-    for leak in _ordering(data) if data.n_samples >= FEWEST else ():
-        values = _along_rows(data, leak.column, dict(data.columns)[leak.column])
-        return "last" if values[-1] > values[0] else "first"
-    return ""
+    order = _sorting(data) if data.n_samples >= FEWEST else {}
+    return next(iter(order.values()), "")
 
 
-def _explaining(data: Dataset) -> list[Leak]:
-    """The columns of which one alone predicts the target nearly without error, and dates."""
-    few = data.drawn(ROWS, 0)
+def _sorting(data: Dataset) -> dict[str, str]:
+    """The columns of numbers and dates that never turn along the rows, which are in that order for
+    a reason, and where the newest rows are by each.
+    """
+    found = {}
+    for name, members in data.columns:
+        day = _day(data, name)
+        if day is None and len(members) > 1:
+            continue
+        values = data.X[:, members[0] if day is None else day]
+        if newest := newest_rows(values, DIFFERENT * len(values) if day is None else FEWEST):
+            found[name] = newest
+    return found
+
+
+def _day(data: Dataset, name: str) -> int | None:
+    """The feature with the days of a column of dates; None for any other column."""
+    title = f"day of {name}"
+    return data.feature_names.index(title) if title in data.feature_names else None
+
+
+def _explaining(data: Dataset, order: Mapping[str, str]) -> list[Leak]:
+    """The columns of which one alone predicts the target nearly without error, and dates that
+    explain it well: what holds over time may not hold for newer rows.
+    """
+    from scipy.stats import rankdata  # not at start-up
+    from sklearn.feature_selection import r_regression  # not at start-up
+
     regression = data.task == "regression"
-    y = few.y if regression else codes_of(few.y)
-    if np.ptp(y) == 0:
-        return []
-    columns = [(name, few.X[:, list(members)]) for name, members in few.columns]
-    if len(columns) > COLUMNS:
-        strength = np.array([_going_along(values, y) for _, values in columns])
-        columns = [columns[j] for j in np.argsort(-strength, kind="stable")[:COLUMNS]]
+    few = data.drawn(ROWS, 0)
+    if not regression:
+        few = few.take(repeated(few.y))
+    y = rankdata(few.y) if regression else codes_of(few.y)
+    strength = np.abs(r_regression(rankdata(few.X, axis=0), y))
+    columns = sorted(few.columns, key=lambda one: -strength[list(one[1])].max())[:COLUMNS]
     folds = fold_rows(None if regression else y, len(y), 3, 0)
-    scores = {name: _alone(values, y, folds, regression) for name, values in columns}
+    scores = {
+        name: _alone(few.X[:, list(places)], y, folds, regression) for name, places in columns
+    }
     best, second = sorted([0.0, *scores.values()])[:-3:-1]
+    guess = 0.0 if regression else 1.0 / (y.max() + 1)
     what = "of the variance of its ranks" if regression else "of the rows of every class on average"
     found = []
     for name, score in scores.items():
         is_far_ahead = score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score)
+        above_guess = (score - guess) / (1.0 - guess)
         if score >= NEARLY or is_far_ahead:
             text = (
                 f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} "
@@ -583,16 +608,17 @@ def _explaining(data: Dataset) -> list[Leak]:
                 "known, or made from it, leave it out."
             )
             found.append(Leak(name, "explains", score, text))
-    if not regression:  # above what guessing has
-        guess = 1.0 / len(np.unique(y))
-        scores = {name: (score - guess) / (1.0 - guess) for name, score in scores.items()}
-    return [*found, *_dating(data, found, scores)]
-
-
-def _going_along(values: Array, y: Labels) -> float:
-    """The largest |correlation| of ranks between a column and the target."""
-    ranks = np.argsort(np.argsort(np.column_stack([values, y]), axis=0), axis=0)
-    return float(np.abs(np.atleast_2d(np.corrcoef(ranks, rowvar=False))[-1, :-1]).max())
+        elif above_guess >= DATED and _day(data, name) is not None:
+            how = f"Sort the file by {name}, then test on the last rows"
+            if name in order:
+                how = "Test on the newest rows"
+            text = (
+                f"{name} explains much of {data.target_name} ({above_guess:.0%} on "
+                "held-out rows): the target moves with time, and new rows are newer. "
+                f"{how}, or leave it out."
+            )
+            found.append(Leak(name, "order", above_guess, text))
+    return found
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
@@ -603,22 +629,13 @@ def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> 
     from sklearn.metrics import balanced_accuracy_score, r2_score  # not at start-up
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # not at start-up
 
-    if np.ptp(values, axis=0).max() == 0.0:
-        return 0.0
-    target = y
-    kind, fewest = DecisionTreeClassifier, 2
-    if regression:
-        target = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float)
-        kind, fewest = DecisionTreeRegressor, 3
-    tree = kind(min_samples_leaf=fewest, max_leaf_nodes=128, random_state=0)
-    predicted = np.empty_like(target)
+    kind = DecisionTreeRegressor if regression else DecisionTreeClassifier
+    tree = kind(min_samples_leaf=3 if regression else 2, max_leaf_nodes=128, random_state=0)
+    predicted = np.empty_like(y)
     for rows, held in folds:
-        predicted[held] = tree.fit(values[rows], target[rows]).predict(values[held])
-    # A row that is the only one of its class is in no fold.
-    scored = np.concatenate([held for _, held in folds])
-    if regression:
-        return float(max(0.0, r2_score(target[scored], predicted[scored])))
-    return float(balanced_accuracy_score(target[scored], predicted[scored]))
+        predicted[held] = tree.fit(values[rows], y[rows]).predict(values[held])
+    score = r2_score if regression else balanced_accuracy_score
+    return max(0.0, float(score(y, predicted)))
 
 
 def _parts(data: Dataset) -> list[Leak]:
@@ -626,7 +643,7 @@ def _parts(data: Dataset) -> list[Leak]:
     from sklearn.preprocessing import scale  # not at start-up
 
     numbers = {name: members[0] for name, members in data.columns if len(members) == 1}
-    if data.task != "regression" or not numbers or np.ptp(data.y) == 0.0:
+    if data.task != "regression" or not numbers:
         return []
     few = data.drawn(ROWS, 0)
     X = scale(few.X[:, list(numbers.values())])
@@ -646,63 +663,3 @@ def _parts(data: Dataset) -> list[Leak]:
             )
             return [Leak(name, "parts", explained, text) for name in names]
     return []
-
-
-def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
-    """The values of a column (n,), for dates their days; 0 if it cannot sort rows."""
-    days = [j for j in members if data.feature_names[j] == f"day of {name}"]
-    if len(members) > 1 and not days:
-        return np.where(np.arange(data.n_samples) % 2, 1.0, 0.0)
-    return data.X[:, days[0] if days else members[0]]
-
-
-def _dating(
-    data: Dataset,
-    explaining: Sequence[Leak],
-    scores: Mapping[str, float],
-) -> list[Leak]:
-    """Dates that explain the target well: what holds over time may not hold for newer rows."""
-    known = {leak.column for leak in explaining}
-    sorts = {leak.column for leak in _ordering(data)}
-    found = []
-    for name, members in data.columns:
-        is_date = any(data.feature_names[j] == f"day of {name}" for j in members)
-        if is_date and name not in known and scores.get(name, 0.0) >= DATED:
-            how = (
-                "Test on the newest rows"
-                if name in sorts
-                else f"Sort the file by {name}, then test on the last rows"
-            )
-            text = (
-                f"{name} explains much of {data.target_name} ({scores[name]:.0%} on "
-                "held-out rows): the target moves with time, and new rows are newer. "
-                f"{how}, or leave it out."
-            )
-            found.append(Leak(name, "order", scores[name], text))
-    return found
-
-
-def _ordering(data: Dataset) -> list[Leak]:
-    """Columns of numbers that never turn along the rows, which are in that order for a reason."""
-    found = []
-    for name, members in data.columns:
-        values = _along_rows(data, name, members)
-        steps = np.diff(values)
-        is_falling = bool(np.all(steps <= 0.0))
-        is_date = len(members) > 1
-        least = FEWEST if is_date else DIFFERENT * len(values)
-        if not (is_falling or np.all(steps >= 0.0)) or np.unique(values).size < least:
-            continue
-        way = "falls" if is_falling else "rises"
-        text = (
-            f"{name} only {way} along the rows, as a row number or a time does. New rows are "
-            "beyond it: leave it out, and where rows are in the order of time, test on the last "
-            "ones."
-        )
-        if is_date:
-            text = (
-                f"{name} only {way} along the rows: they are in the order of time. New rows come "
-                "after them, so test on the newest."
-            )
-        found.append(Leak(name, "order", 1.0, text))
-    return found

@@ -96,7 +96,7 @@ def read_stack(
     cells = np.array(_texts(y), dtype=object)
     if y.dtype.kind in "biuf":
         cells = y.astype(np.float64)
-    target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
+    target = read_target(Table({"y": cells}), "y", ReadOptions(task=task))
     stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
     description = (
         f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as "

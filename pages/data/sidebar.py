@@ -60,9 +60,8 @@ def table_controls() -> None:
     depends on it.
     """
     params = state.current()
-    sheets = tables.sheets(params)
+    sheets, usual = tables.sheets(params)
     if len(sheets) > 1:
-        usual = tables.usual_sheet(params)
         shown = params.sheet if params.sheet in sheets else usual
         controls.view(
             st.selectbox,

@@ -115,8 +115,7 @@ class RowColumn:
         alone = replace(encoder, features=self.features, sequences=sequences, texts=texts)
         new = alone.of_table(
             Table(
-                (self.features[0].column if self.features else self.name,),
-                (np.array([cell], object),),
+                {self.features[0].column if self.features else self.name: np.array([cell], object)}
             )
         )
         found = dict(zip(self.places, new.X[0].tolist(), strict=True))

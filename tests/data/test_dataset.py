@@ -114,7 +114,7 @@ def test_the_fingerprint_is_the_same_in_every_process():
         ({"class_names": ("a", "b")}, "'c', not among the class names"),
         ({"task": "clustering"}, "expected one of binary, multiclass, regression, novelty"),
         ({"feature_names": ("p",)}, "1 feature name for 2 columns"),
-        ({"feature_names": ("p", "p")}, "Two features are called 'p'"),
+        ({"feature_names": ("p", "p")}, "Two features have the same name .'p'."),
         ({"groups": (("g", (0, 2)),)}, "indices from 0 to 1"),
         ({"groups": (("g", ()),)}, "Group 'g'"),
         ({"groups": (("g", (0, 0)),)}, "different indices"),
@@ -180,7 +180,7 @@ def test_select_and_drop_take_the_groups_along():
         data.drop([4])
     with data_error("keep at least one"):
         data.drop(range(4))
-    with data_error("Two features are called 'p'"):
+    with data_error(r"Two features have the same name .'p'."):
         data.select([0, 0])
 
 

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mklcore.data.packed import usual_sheet, workbook_sheets
+from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
 from tests.helpers import bombs
@@ -62,7 +62,7 @@ def test_a_sheet_is_chosen_by_name_and_reported():
         First=CELLS,
         Second=[["c", "y"], *([i, i % 2] for i in range(9))],
     )
-    assert workbook_sheets(raw) == ("First", "Second")
+    assert workbook_sheets(raw) == (("First", "Second"), "First")
     first = read_table(raw)
     assert first.feature_names == ("a", "b=v")
     assert (
@@ -73,7 +73,7 @@ def test_a_sheet_is_chosen_by_name_and_reported():
     assert describe_table(raw, sheet="Second").sheets == ("First", "Second")
     with data_error("no sheet 'Third'; it has 'First', 'Second'"):
         read_table(raw, sheet="Third")
-    assert workbook_sheets(b"a,b\n1,2\n") == ()
+    assert workbook_sheets(b"a,b\n1,2\n") == ((), "")
 
 
 def test_a_sheet_of_words_before_the_table_is_passed_over_and_the_others_are_offered():
@@ -83,7 +83,7 @@ def test_a_sheet_of_words_before_the_table_is_passed_over_and_the_others_are_off
     assert data.feature_names == read_table(raw, sheet="Data").feature_names
     (note,) = (note for note in data.notes if "The workbook has 3 sheets; 'Data' was read." in note)
     assert [dict(one.settings) for one in note.repairs] == [{"sheet": "Readme"}, {"sheet": "More"}]
-    assert usual_sheet(raw) == "Data"
+    assert workbook_sheets(raw) == (("Readme", "Data", "More"), "Data")
 
 
 def lying():

@@ -545,12 +545,12 @@ REFUSALS = {
     "one class and a row": (
         table(numbers(12, lambda i: "b" if i == 5 else "a")),
         {"target": "y"},
-        "'y' has one class only with more than one row: 'b' stands in one row each",
+        "'y' has 2 classes in 12 rows, 1 of them in more than one row; two rows of each",
     ),
     "class per row": (
         table(["1.5,2,p", "2.5,1,q", "0.5,3,r"]),
         {"target": "y"},
-        "3 classes in 3 rows: fewer rows than classes need",
+        "3 classes in 3 rows, 0 of them in more than one row",
     ),
     "free text target": (
         table(numbers(300, lambda i: f"t{i % 130}")),

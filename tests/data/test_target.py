@@ -37,10 +37,7 @@ def guessed(**columns):
 
 
 def test_most_guesses_on_tables_of_known_schemas_are_right():
-    ranked = [
-        (one, rank_targets([name for name, _ in one.columns], one.profiles()))
-        for one in schemas.read()
-    ]
+    ranked = [(one, rank_targets(one.profiles())) for one in schemas.read()]
     right = [one.target == found[0].name for one, found in ranked]
     among = [one.target in {candidate.name for candidate in found} for one, found in ranked]
     when_sure = [
@@ -86,7 +83,7 @@ def test_a_column_with_a_single_row_of_a_class_is_passed_over_and_refuses_no_tab
     data = read_table(table(size=SIZE, y=single["chem_fp_3"]))
     assert data.target_name == "size"
     assert any(
-        "Not chosen as the target: The target 'y' has one class only" in note for note in data.notes
+        "Not chosen as the target: The target 'y' has 2 classes" in note for note in data.notes
     )
 
 
@@ -244,7 +241,8 @@ def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest)
     found = read_table("\n".join(["day,a,b,price", *lines]).encode())
     (note,) = [note for note in found.notes if "in the order of 'day'" in note]
     assert note.repairs == (Repair.of("Split by time", hold_out=newest),)
-    assert newest_rows(np.random.default_rng(0).permutation([f"{day}" for day in days])) == ""
+    shuffled = np.random.default_rng(0).permutation(80)
+    assert newest_rows(shuffled, 10) == ""
 
 
 @every("order", ["sorted", "shuffled"])

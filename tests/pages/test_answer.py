@@ -238,7 +238,7 @@ WIDE = (
     b",".join([*(b"c%d" % j for j in range(60_000)), b"y"]) + b"\n" + (b"1," * 60_000 + b"x\n") * 6
 )
 BAD = {
-    "two rows": (column(2), "fewer rows than classes need, two each", ("Predict 'a'",)),
+    "two rows": (column(2), "two rows of each class are needed", ("Predict 'a'",)),
     "five rows": (column(5, labels="1243"), "an answer needs at least 6", ()),
     "one column": (b"y\n" + b"\n".join(b"%d" % i for i in range(20)), "The table has one column only ('y')",
                    ("Look for unusual rows, without a target",)),

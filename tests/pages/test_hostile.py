@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 import mklcore as mkl
-from mklcore.data.columns import are_texts
 from mklcore.kernels.stacks import read_stack
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
@@ -107,16 +106,7 @@ def test_texts_of_a_table_to_take_away_are_no_formulas():
 # Archives
 
 
-def broken_texts():
-    texts = np.array(["ab", "c"])
-    texts.view(np.uint32)[0] = 0x7FFFFFFF
-    return texts
-
-
 def test_signs_that_do_not_exist_are_refused():
-    assert are_texts(np.array(["名", ""]))
-    assert are_texts(np.array(["ab"], dtype=">U2"))
-    assert not are_texts(broken_texts())
     labels = np.array(["a", "b"] * 40)
     labels.view(np.uint32)[3] = 0x7FFFFFFF
     with data_error("y holds signs that no text can hold"):

@@ -17,7 +17,6 @@ from mklcore.data.columns import MAX_LEVELS, ReadOptions
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.files import Table
 from mklcore.data.frames import as_table
-from mklcore.data.packed import usual_sheet as workbook_sheet
 from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import TableSummary, describe_table, read_drawn, read_table
 from mklcore.data.samples import SAMPLES
@@ -345,16 +344,12 @@ def summary(params: Params) -> TableSummary:
     return _made(key, read, "Looking at the columns", file.content)
 
 
-def sheets(params: Params) -> tuple[str, ...]:
-    """Return the names of the sheets of an uploaded workbook; none for other files."""
+def sheets(params: Params) -> tuple[tuple[str, ...], str]:
+    """Return the names of the sheets of an uploaded workbook, and the one that is read where none
+    is chosen; none for other files.
+    """
     file = upload(params.data)
     return work.now(("sheets", work.mine(), params.data), lambda: workbook_sheets(file.content))
-
-
-def usual_sheet(params: Params) -> str:
-    """Return the sheet of an uploaded workbook that is read where none is chosen."""
-    file = upload(params.data)
-    return work.now(("usual sheet", work.mine(), params.data), lambda: workbook_sheet(file.content))
 
 
 def on_stack(params: Params) -> bool:
