@@ -404,79 +404,69 @@ def as_texts(cells: Cells) -> Cells:
     return np.array(texts, dtype=object)
 
 
-# What is said of columns, by topic: the sentence, its code, its hint, and how a repair would use them.
+class _Said(NamedTuple):
+    """A sentence on columns, its code and hint, and a repair that uses the columns otherwise."""
+
+    text: str
+    code: str = ""
+    hint: str = ""
+    label: str = ""
+    use: str = ""
+
+
+_KEPT_BY_USES = "To keep it, name its use in uses=."
 _SAID = {
-    "medians": (
+    "medians": _Said(
         "{missing} filled with the median of the column: {names}.",
         "table.medians",
-        "",
-        "Leave out rows with a missing cell",
+        label="Leave out rows with a missing cell",
     ),
-    "indicators": (
-        "A column of 0 and 1 beside each says where: {names}.",
-        "table.indicators",
-    ),
-    "stray": (
+    "indicators": _Said("A column of 0 and 1 beside each says where: {names}.", "table.indicators"),
+    "stray": _Said(
         "{stray} among them held something else than a usable number, in {names}.",
         "table.unusable_cells",
     ),
-    "mixed": (
+    "mixed": _Said(
         "Read as text, because not every cell is a number: {names}. Mend or empty these cells.",
-        "",
-        "",
-        "These cells are missing: read numbers",
-        "number",
+        label="These cells are missing: read numbers",
+        use="number",
     ),
-    "sparse": (
+    "sparse": _Said(
         "More than half of the cells are missing in {names}; think about leaving them out.",
         "table.mostly_missing",
     ),
-    "sequence": (
+    "sequence": _Said(
         "Read as sequences of letters, in capitals, for kernels on sequences: {names}; length and "
-        "shares of letters became columns.",
+        "shares of letters became columns."
     ),
-    "words": (
+    "words": _Said(
         "Read as free text, for a kernel on its words: {names}.",
-        "",
-        "",
-        "Leave the texts out",
-        "left out",
+        label="Leave the texts out",
+        use="left out",
     ),
-    "date": (
+    "date": _Said(
         "Dates became hour, weekday, month, year and day, those that vary: {names}.",
         "table.dates",
-        "",
-        "Leave the dates out",
-        "left out",
+        label="Leave the dates out",
+        use="left out",
     ),
-    "category": ("Categories became columns of 0 and 1: {names}.", "table.categories"),
-    "vague": (
-        "A missing value counts as a category of its own in {names}.",
-        "table.missing_category",
+    "category": _Said("Categories became columns of 0 and 1: {names}.", "table.categories"),
+    "vague": _Said(
+        "A missing value counts as a category of its own in {names}.", "table.missing_category"
     ),
-    "text": (
+    "text": _Said(
         "Left out, {why}: {names}.",
         "table.long_text",
         f"To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
         "category by uses=.",
     ),
-    "identifier": (
+    "identifier": _Said("Left out, {why}: {names}.", "table.identifier", _KEPT_BY_USES),
+    "constant": _Said("Left out, {why}: {names}.", "table.constant", _KEPT_BY_USES),
+    "empty": _Said("Left out, {why}: {names}."),
+    "dropped": _Said(
         "Left out, {why}: {names}.",
-        "table.identifier",
-        "To keep it, name its use in uses=.",
-    ),
-    "constant": (
-        "Left out, {why}: {names}.",
-        "table.constant",
-        "To keep it, name its use in uses=.",
-    ),
-    "empty": ("Left out, {why}: {names}.",),
-    "dropped": (
-        "Left out, {why}: {names}.",
-        "",
-        "To use it again, take it out of uses=.",
-        "Use again as found",
-        "",
+        hint="To use it again, take it out of uses=.",
+        label="Use again as found",
     ),
 }
 
@@ -514,7 +504,7 @@ def _topics(item: Profile, indicator: bool) -> Iterator[str]:
 
 
 def _note_on(topic: str, items: Sequence[Profile]) -> Note:
-    text, code, hint, label, use = (*_SAID[topic], "", "", "", "")[:5]
+    said = _SAID[topic]
     names = []
     for item in items:
         detail = ""
@@ -523,16 +513,17 @@ def _note_on(topic: str, items: Sequence[Profile]) -> Note:
         elif topic == "mixed":
             detail = f" ({counted(item.stray, 'cell')})"
         names.append(f"'{item.column.name}'{detail}")
-    statement = text.format(
+    text = said.text.format(
         names=joined(names),
         why=LEFT_OUT.get(topic),
         missing=counted(sum(item.column.missing for item in items), "missing cell"),
         stray=counted(sum(item.stray for item in items), "cell"),
     )
-    repair = Repair.of(label, uses=tuple((item.column.name, use) for item in items))
+    uses = tuple((item.column.name, said.use) for item in items)
+    repair = Repair.of(said.label, uses=uses)
     if topic == "medians":
-        repair = Repair.of(label, missing="drop")
-    return Note(statement, [repair] if label else [], code=code, hint=hint)
+        repair = Repair.of(said.label, missing="drop")
+    return Note(text, [repair] if said.label else [], code=said.code, hint=said.hint)
 
 
 def _note_on_order(profiles: Sequence[Profile]) -> list[str]:

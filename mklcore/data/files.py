@@ -170,12 +170,12 @@ def parse(source: Source, form: ReadOptions) -> Table:
     notes: list[str] = []
     raw = _bytes_of(source, form.max_bytes)
     if raw[:4] == b"PAR1":
-        names, cells, notes = parquet_columns(raw, form)
-        columns = dict(zip(settled_names(names, notes), cells, strict=True))
-        return Table(columns, notes=tuple(notes))
+        names, columns, notes = parquet_columns(raw, form)
+        named = dict(zip(settled_names(names, notes), columns, strict=True))
+        return Table(named, notes=tuple(notes))
     if is_workbook(raw):
-        rows, sheets, notes = workbook_rows(raw, form)
-        rows = _below_title(rows[form.skip_lines or 0 :], form, notes)
+        cells, sheets, notes = workbook_rows(raw, form)
+        rows = _below_title(cells[form.skip_lines or 0 :], form, notes)
         return replace(_table(rows, replace(form, decimal="."), notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding = _decoded(raw, form.encoding, notes)

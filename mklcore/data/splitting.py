@@ -101,9 +101,8 @@ def split_rows(
     if hold_out != RANDOM:
         return _in_order(given, [remaining, *counts], hold_out)
     drawn: list[Indices] = []
-    for step, count in enumerate(reversed(counts)):
-        more: Indices
-        rows, more = _parted(rows, given, 1 if blind else len(counts) + 1 - step)
+    for least, count in zip(range(len(counts) + 1, 1, -1), reversed(counts), strict=True):
+        rows, more = _parted(rows, given, 1 if blind else least)
         aside = np.concatenate([aside, more])
         if len(rows) <= count:
             rows = np.concatenate([rows, aside])
@@ -111,7 +110,7 @@ def split_rows(
         rows, part = _two_parts(rows, given, count, seed, blind)
         drawn.insert(0, part)
     training = np.concatenate([rows, aside])
-    return list(_with_every_class(training, drawn, given))
+    return _with_every_class(training, drawn, given)
 
 
 def _or_one_class(codes: Indices | None, n_rows: int) -> Indices:
@@ -258,7 +257,7 @@ def fold_rows(
     rare = rare[np.argsort(given[rare], kind="stable")]
     order = np.random.default_rng(seed).permutation(n_splits)
     fold[rare] = order[np.arange(len(rare)) % n_splits]
-    return _by_fold(fold, n_splits)
+    return _by_fold(fold)
 
 
 def _group_folds(
@@ -291,13 +290,13 @@ def _group_folds(
         if (fold[of_class] == fold[of_class[0]]).all():
             # Where a fold would hold out a whole class, one of its owners stays in training.
             fold[owners == owners[of_class[0]]] = -1
-    return _by_fold(fold, count)
+    return _by_fold(fold)
 
 
-def _by_fold(fold: Indices, count: int) -> list[tuple[Indices, Indices]]:
+def _by_fold(fold: Indices) -> list[tuple[Indices, Indices]]:
     """The rows to learn from and those that are held out, by the fold of every row."""
-    pairs = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
-    return [pair for pair in pairs if pair[1].size]
+    folds = np.unique(fold[fold >= 0])
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in folds]
 
 
 def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:
@@ -332,19 +331,14 @@ def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices)
     A missing class comes from the part with most of it, in exchange for a row of the class that
     ``first`` has most of.
     """
-    parts = [part.copy() for part in (first, *others)]
-    everywhere = np.concatenate([codes[part] for part in parts])
-    missing = np.setdiff1d(everywhere, codes[first])
-    for code in missing:
-        counts = [np.count_nonzero(codes[part] == code) for part in parts[1:]]
-        donor = 1 + int(np.argmax(counts))
-        most = np.bincount(codes[parts[0]]).argmax()
-        wanted = int(np.flatnonzero(codes[parts[donor]] == code)[0])
-        spare = int(np.flatnonzero(codes[parts[0]] == most)[0])
-        given_row = parts[donor][wanted]
-        parts[donor][wanted] = parts[0][spare]
-        parts[0][spare] = given_row
-    return parts
+    first, *rest = (part.copy() for part in (first, *others))
+    everywhere = np.concatenate([codes[first], *(codes[part] for part in rest)])
+    for code in np.setdiff1d(everywhere, codes[first]):
+        donor = max(rest, key=lambda part: np.count_nonzero(codes[part] == code))
+        wanted = np.argmax(codes[donor] == code)
+        spare = np.argmax(codes[first] == np.bincount(codes[first]).argmax())
+        first[spare], donor[wanted] = donor[wanted], first[spare]
+    return [first, *rest]
 
 
 def _row_count(size: float, n_rows: int, n_free: int) -> int:
