@@ -15,7 +15,6 @@ import numpy as np
 from mklcore.arrays import Names
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Polynomial
-from mklcore.parameters import check_choice, check_whole
 
 AUTO_FEATURES = 40  # columns up to which "auto" puts a kernel on every single column
 WIDEST = 4.0  # largest multiple of the median distance; the smallest is its inverse
@@ -63,8 +62,7 @@ class Recipe:
     subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many
     columns, their kind and their seed
 
-    Kinds are the keys of ``kinds()``. Raises ``ParameterError`` for other kinds, and for counts
-    that are negative or not whole.
+    Kinds are the keys of ``kinds()``.
     """
 
     widths: int = 5
@@ -81,20 +79,6 @@ class Recipe:
     subspace_size: int = 3
     subspace_kernel: str = "rbf"
     subspace_seed: int = 0
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            name = f"{field.name} of a recipe"
-            value = getattr(self, field.name)
-            if field.type == "int":
-                check_whole(name, value, 0)
-            elif field.name == "others":
-                for key in filter(None, value.split(",")):
-                    check_choice(name, key, other_kernels())
-            elif field.name == "each":
-                check_choice(name, value, (*kinds(), "auto", "none"))
-            elif field.type == "str":
-                check_choice(name, value, tuple(kinds()))
 
     @classmethod
     def of(cls, settings: Any) -> Recipe:

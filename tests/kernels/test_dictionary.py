@@ -177,11 +177,6 @@ def test_cost_is_foreseen():
     (KernelError, lambda X: MANY.grams(np.broadcast_to(0.0, (100_000, 1))),
      r"need 4,080,000 MB, above the limit of 4,096 MB\. Use at most 3,168 rows, or"),
     (ParameterError, lambda X: ONE.grams(X, memory_limit_mb=0), "memory_limit_mb must be a positive number"),
-    (ParameterError, lambda X: Recipe(widths=-1), "widths of a recipe must be a whole number of 0 or more; got -1"),
-    (ParameterError, lambda X: Recipe(bands=2.5), "bands of a recipe must be a whole number of 0 or more; got 2.5"),
-    (ParameterError, lambda X: Recipe(each="cubic"), "each of a recipe must be one of linear, .*; got 'cubic'"),
-    (ParameterError, lambda X: Recipe(band_kernels="auto"), "band_kernels of a recipe must be one of .*; got 'auto'"),
-    (ParameterError, lambda X: Recipe(others="wavelet"), "others of a recipe must be one of matern"),
 ])  # fmt: skip
 def test_bad_dictionaries_are_refused(X, error, make, words):
     with pytest.raises(error, match=words):
