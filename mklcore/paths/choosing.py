@@ -412,14 +412,14 @@ def _fold(
     return scores, used, None
 
 
-def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> Any:
+def choose(path: Path | CrossValidated, rule: str = "best") -> Any:
     """The index of the best point of ``path``; a pair of indices over two parameters.
 
     "best": the highest validation score. "1se": the strongest regularisation within one standard
     error of it. "sparsest": the fewest kernels within one standard error of it. Ties: fewest
     kernels, then strongest regularisation. A ``Path`` has one validation score per point and so no
-    standard error: pass ``slack``, how far below the best score a point may be, or use
-    ``cross_validate_path``. Raises ``ParameterError`` when there are no validation scores.
+    standard error: use ``cross_validate_path``. Raises ``ParameterError`` when there are no
+    validation scores.
 
     A point that did not reach its tolerance is considered only where no point did; where it scores
     higher than all that did, a ``NotConvergedWarning`` states by how much.
@@ -430,8 +430,6 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
         Solved path or folds.
     rule : {"best", "1se", "sparsest"}, default "best"
         Which of the points that are good enough.
-    slack : float or None, default None
-        How much worse than the best score a simpler model may be; None is one standard error.
 
     Returns
     -------
@@ -458,19 +456,11 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     strengths = np.meshgrid(*regularisation, indexing="ij")
     place = _first(scores, used, *strengths)
     if rule != "best":
-        if slack is None and isinstance(path, Path):
+        if isinstance(path, Path):
             raise ParameterError(
-                "One validation score per point has no standard error: use "
-                "cross_validate_path, or say with slack how far below the best score a "
-                "point may be."
+                "One validation score per point has no standard error: use cross_validate_path."
             )
-        if slack is not None and not slack >= 0:
-            raise ParameterError(
-                f"slack is a difference of scores and must be 0 or more; got {slack!r}."
-            )
-        if slack is None:
-            folds: Any = path
-            slack = float(folds.standard_error[place])
+        slack = float(path.standard_error[place])
         place = _first(scores, used, *strengths, slack=slack, size_first=rule == "sparsest")
     return place if len(place) == 2 else place[0]
 
@@ -608,9 +598,7 @@ def choose_C(
     """
     from sklearn.base import is_classifier  # slow to import
 
-    grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid) & (grid > 0)):
-        raise ParameterError(f"values must be numbers above 0, at least one; got {values!r}.")
+    grid = checked_values("C", values)
     rule = _rule(estimator, rule, scoring)
     y = np.asarray(y)
     has_classes = is_classifier(estimator)

@@ -163,8 +163,8 @@ def test_what_does_not_fit_is_refused(table):
         return lambda: choose_C(model or SMKLRegressor(), X, y, list(values), **more)
 
     refused(
-        (chosen([]), "values must be numbers above 0"),
-        (chosen([1.0, -1.0]), "values must be numbers above 0"),
+        (chosen([]), "non-empty list of numbers"),
+        (chosen([1.0, -1.0]), "C must be a finite number above 0"),
         (chosen(rule="aic"), "rule must be one of auto, loo"),
         (chosen(model=SMKLClassifier(), y=labels, rule="loo"), 'does not suit .*use rule="kfold"'),
         (chosen(model=GOMPRegressor()), "has no parameter C"),

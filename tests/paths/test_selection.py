@@ -206,9 +206,5 @@ def test_what_cannot_be_chosen_or_crossed_is_refused(table):
         (folds(y[:80]), "X has 90 rows and the target has 80"),
         (lambda: mkl.choose(path, "1se"), "has no standard error: use cross_validate_path"),
         (lambda: mkl.choose(path, "luck"), "rule must be one of best, 1se, sparsest"),
-        (
-            lambda: mkl.choose(path, "1se", slack=-1.0),
-            "slack is a difference of scores.* 0 or more",
-        ),
         (lambda: mkl.choose(blind), "no validation scores to choose by"),
     )
