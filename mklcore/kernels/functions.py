@@ -27,7 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from itertools import chain, pairwise
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,10 +95,7 @@ def as_features(owner: str, features: Any) -> Columns | LazyColumns | None:
             f"{owner}: features is empty; give at least one column index, or None for all columns."
         )
     for column in columns:
-        if isinstance(column, bool | np.bool_) or not isinstance(column, Integral) or column < 0:
-            raise ParameterError(
-                f"{owner}: features must hold column indices from 0 on, got {column!r}."
-            )
+        check_whole(f"{owner}: a column of features", column, 0)
     if len(set(columns)) != len(columns):
         raise ParameterError(
             f"{owner}: features names a column twice: {tuple(columns)}. Give each column once."

@@ -20,7 +20,7 @@ import scipy
 from mklcore.arrays import Array, Indices, Mask, Names, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.kernel_map import CONSTANT_TOLERANCE, KernelMap, Mapped, normalised, pieces
-from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum, grams_among
+from mklcore.kernels.operators import Capability, Dense, DenseSum, grams_among
 
 DUPLICATE_TOLERANCE = 1e-10
 SAME_SCALE = 1e-9  # relative difference of the scales of equal kernels
@@ -131,9 +131,7 @@ class GramStack(Dense, Mapped):
         Standardisation, widths, scales and centring are those of the training rows. Raises
         ``KernelError`` for a stack made by `from_array`, which does not know its kernel functions.
         """
-        if self.transform is None:
-            raise KernelError(NO_FUNCTIONS)
-        return self.transform.cross(X_new)
+        return super().cross(X_new) if self.transform is None else self.transform.cross(X_new)
 
     def block(self, rows: Any, columns: Any) -> Array:
         """Kernel values (M, a, b) between two selections of rows (indices or masks), copied.

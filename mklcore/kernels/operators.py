@@ -30,11 +30,6 @@ from mklcore.errors import KernelError
 from mklcore.kernels import by_numpy
 from mklcore.kernels.kernel_map import mirror
 
-NO_FUNCTIONS = (
-    "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
-    "Pass test blocks of shape (M, n_new, n) to predict instead."
-)
-
 
 class Capability(enum.Enum):
     """What kernels can do beyond the protocol; the value describes it in words."""
@@ -354,7 +349,10 @@ class Dense:
 
     def cross(self, X_new: Any) -> Array:
         """Raises ``KernelError``: an array does not know its kernel functions."""
-        raise KernelError(NO_FUNCTIONS)
+        raise KernelError(
+            "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
+            "Pass test blocks of shape (M, n_new, n) to predict instead."
+        )
 
     def blocks(self, X_new: Any = None) -> Array:
         """Kernel values of new rows, or among the training rows."""

@@ -69,12 +69,6 @@ class PathEstimator(Protocol):
     ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) of the fitted points, and the names and families of the M kernels."""
 
-    def decide_blocks(self, blocks: Any) -> Any:
-        """Decision values from kernel blocks (M, n_new, n)."""
-
-    def predict_blocks(self, blocks: Any) -> Any:
-        """Predictions from kernel blocks (M, n_new, n)."""
-
     @staticmethod
     def decide_along(points: Sequence[Any], blocks: Any) -> list[Any]:
         """The decision values of several fitted points from the same kernel blocks, in order."""

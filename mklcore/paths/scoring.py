@@ -209,14 +209,12 @@ def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
         measure, response = _ONE_CLASS[scoring]
         own_scorer: Callable[..., float] = make_scorer(measure, response_method=response)
         return own_scorer
-    if not isinstance(scoring, str) and not callable(scoring):
-        raise ParameterError(
-            f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}"
-        )
     try:
         scorer: Callable[[Any, Any, Any], float] = get_scorer(scoring)
     except ValueError:
-        raise ParameterError(f"scikit-learn has no scorer {scoring!r}. {_SOME}") from None
+        raise ParameterError(
+            f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}"
+        ) from None
     return scorer
 
 

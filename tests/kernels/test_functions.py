@@ -128,7 +128,7 @@ def test_what_is_no_kernel_is_refused():
         (lambda: Polynomial(2, coef0=-1), "coef0 must be a number between 0"),
         (lambda: RBF(1.0, relative="yes"), "relative must be True or False"),
         (lambda: Linear(features=()), "features is empty"),
-        (lambda: Linear(features=(0, -1)), "column indices from 0 on, got -1"),
+        (lambda: Linear(features=(0, -1)), "a column of features must be a whole number of 0 or more; got -1"),
         (lambda: Linear(features=(1, 1)), "names a column twice"),
         (lambda: Linear(features="01"), "must be a tuple of column indices or None, got '01'"),
         (lambda: Linear(features=(5,)).columns(3), "needs column 5, but the data have 3"),
