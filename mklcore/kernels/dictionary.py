@@ -578,14 +578,14 @@ def _filled(
     totals = np.empty(M)
     sums = np.empty((M, n))
     bases: dict[int, int] = {}
-    for (base, columns), members in plain.groups.items():
+    for members in plain.groups(range(M)):
         check_cancelled()
         rates = [plain.specs[m].rate for m in members]
         first = members[0]
         is_once = COMPILES and is_divided and None not in rates
         is_base = plain.specs[first].is_base and len(members) == 1
         numbers = values[first] if is_once or is_base else shared_base
-        fill_base(base, columns, plain.rows, plain.rows, True, numbers)
+        fill_base(plain.specs[first], plain.rows, plain.rows, True, numbers)
         if is_once:
             mirror(numbers)
             above = exponential_sums(numbers, np.array(rates, dtype=np.float64))

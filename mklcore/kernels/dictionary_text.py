@@ -23,7 +23,7 @@ from typing import Any
 
 from mklcore.arrays import Columns
 from mklcore.data.column_groups import NUMBERS, read_numbers, write_numbers
-from mklcore.data.dataset import Groups, counted, listed
+from mklcore.data.dataset import Groups, joined, listed
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.functions import (
     KERNELS,
@@ -256,17 +256,11 @@ def _spec(code: str, text: str, relative: bool) -> KernelSpec:
     names = [field.name for field in kind.numbers()]
     needed = sum(field.default is MISSING for field in kind.numbers())
     if not needed <= len(numbers) <= len(names):
-        count = counted(needed, "number")
-        if needed < len(names):
-            count = f"{needed} to {len(names)} numbers"
-        raise KernelError(
-            f"{code} takes {count} ({', '.join(names) or 'it has none'}), got {len(numbers)}."
-        )
+        wanted = f"numbers for {joined(names)}" if names else "no number"
+        raise KernelError(f"{code} takes {wanted}; got {len(numbers)}.")
     values: dict[str, Any] = {}
-    for field, number in zip(kind.numbers(), numbers, strict=False):
-        value = float(number)
-        is_whole = field.type in (int, "int") and value == int(value)
-        values[field.name] = int(value) if is_whole else value
+    for name, number in zip(names, map(float, numbers), strict=False):
+        values[name] = int(number) if number.is_integer() else number
     if relative:
         if "relative" not in (field.name for field in fields(kind)):
             raise KernelError(

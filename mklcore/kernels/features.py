@@ -231,7 +231,7 @@ class FeatureMap:
         for part in _parts(len(new), len(self.specs) * len(self.rows)):
             check_cancelled()
             # The memory is used again: fresh memory costs as much as the values.
-            values = self.landmarks.cross_standardised(new[part], values)
+            values = self.landmarks.cross_standardised(new[part], out=values)
             for m, block in enumerate(values):
                 yield part, m, block
 
@@ -460,7 +460,7 @@ class Features(Mapped):
         return Features(
             table,
             self.transform.subset(kernels),
-            tuple(self.names[m] for m in kernels),
+            self.names_of(kernels),
             self.approximation_error[kernels],
         )
 
@@ -582,12 +582,10 @@ class Nystroem:
         rows = training.rows
         with one_blas_thread():
             plain = training.take(self.landmarks(rows))
-            _ = plain.by_column  # computed once, and shared with every subset
             roots = []
             for m in range(len(plain.specs)):
                 check_cancelled()
-                among_landmarks = plain.subset([m]).cross_standardised(plain.rows)[0]
-                roots.append(_root(among_landmarks))
+                roots.append(_root(plain.cross_standardised(plain.rows, [m])[0]))
             sizes = [root.shape[1] for root in roots]
             raw = _plain_map(plain, np.hstack(roots), sizes)
             diagonals = np.array([spec.own(rows) for spec in plain.specs])

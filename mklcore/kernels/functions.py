@@ -235,9 +235,9 @@ class KernelSpec(ABC):
 
     def values(self, left: Array, right: Array, upper: bool = False) -> Array:
         """Values (a, b) of a resolved kernel between whole rows left (a, d) and right (b, d)."""
-        base = np.empty((len(left), len(right)))
-        out = np.zeros((len(left), len(right)))
-        fill_base(self.base, self.settled, left, right, upper, base)
+        base = np.zeros((len(left), len(right)))
+        out = np.zeros_like(base)
+        fill_base(self, left, right, upper, base)
         self.fill(base, upper, out)
         return out
 
@@ -281,16 +281,8 @@ class RowKernel(KernelSpec):
         """Kernel values of every row with itself, (a,)."""
         return np.array([self.values(row[None], row[None])[0, 0] for row in rows])
 
-    def values(self, left: Array, right: Array, upper: bool = False) -> Array:
-        out = np.zeros((len(left), len(right)))
-        self.between(left, right, upper, out)
-        return out
-
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         np.copyto(out, base)
-
-
-Base = str | RowKernel
 
 
 @dataclass(frozen=True, repr=False)
@@ -543,8 +535,7 @@ class Delta(KernelSpec):
 
 
 def fill_base(
-    kind: Base,
-    columns: Sequence[int],
+    spec: KernelSpec,
     left: Array,
     right: Array,
     upper: bool,
@@ -553,22 +544,27 @@ def fill_base(
 ) -> None:
     """Write base numbers of all pairs of rows left (a, d) and right (b, d) to out (a, b).
 
-    Only the ``columns`` are used. Entries below the diagonal are 0 when `upper`. ``by_column`` (s,
-    b) holds these columns of the right rows where they are known already.
+    Only the columns of the resolved kernel are used. Entries below the diagonal are 0 when `upper`.
+    ``by_column`` holds the right rows column by column (d, b) where they are known so.
     """
-    if isinstance(kind, RowKernel):
-        kind.between(left, right, upper, out)
+    if isinstance(spec, RowKernel):
+        spec.between(left, right, upper, out)
         return
+    columns = spec.settled
     seen = np.take(left, columns, axis=1)
     if by_column is None:
-        by_column = (seen if left is right else np.take(right, columns, axis=1)).T
-    if kind == "inner":
-        np.dot(seen, by_column, out=out)
+        right_columns = (seen if left is right else np.take(right, columns, axis=1)).T
+    elif columns == tuple(range(len(by_column))):
+        right_columns = by_column
+    else:
+        right_columns = np.take(by_column, columns, axis=0)
+    if spec.base == "inner":
+        np.dot(seen, right_columns, out=out)
         return
     out.fill(0.0)
     left_columns = np.array(seen.T, order="C")
-    right_columns = np.ascontiguousarray(by_column)
-    fill_distances(left_columns, right_columns, kind == "squared", upper, out)
+    right_columns = np.ascontiguousarray(right_columns)
+    fill_distances(left_columns, right_columns, spec.base == "squared", upper, out)
 
 
 def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:

@@ -153,8 +153,8 @@ class GramStack(Dense, Mapped):
     def select(self, kernels: Sequence[int] | Indices) -> GramStack:
         """The stack with some of its kernels, by index; scales and centring do not change."""
         transform = None if self.transform is None else self.transform.subset(kernels)
-        names = tuple(self.names[m] for m in kernels)
-        return GramStack(self.values[np.asarray(kernels)], names, transform)
+        values = self.values[np.asarray(kernels)]
+        return GramStack(values, self.names_of(kernels), transform)
 
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
@@ -281,7 +281,7 @@ class Rows(Mapped):
         """Some of the kernels."""
         return Rows(
             self.transform.subset(kernels),
-            [self.names[m] for m in kernels],
+            self.names_of(kernels),
             self._diagonals[kernels],
         )
 
@@ -300,8 +300,7 @@ class Rows(Mapped):
 
     def grams(self, kernels: Sequence[int] | Indices) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
-        _ = self.transform.by_column  # computed once, and shared with every subset
-        return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+        return self.transform.cross_standardised(self.transform.rows, kernels)
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
@@ -374,7 +373,7 @@ class SummedRows(Rows):
         rows = self.transform.rows[i]
         out = np.zeros((1, len(rows), self.n_samples))
         for kernels in pieces(np.arange(len(self.transform.specs)), 32):
-            out[0] += self.transform.subset(kernels).cross_standardised(rows).sum(axis=0)
+            out[0] += self.transform.cross_standardised(rows, kernels).sum(axis=0)
         return out
 
 

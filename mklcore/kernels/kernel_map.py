@@ -36,7 +36,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels import by_numpy
-from mklcore.kernels.functions import Base, KernelSpec, Medians, RowKernel, exponentials, fill_base
+from mklcore.kernels.functions import KernelSpec, Medians, RowKernel, exponentials, fill_base
 
 NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
 CONSTANT_TOLERANCE = 1e-12
@@ -122,7 +122,8 @@ class KernelMap:
         chosen = np.asarray(kernels, dtype=np.int64)
         if np.array_equal(chosen, np.arange(len(self.specs))):
             return self  # copying many kernels on many rows would be expensive
-        return self._sharing(
+        return replace(
+            self,
             specs=tuple(self.specs[m] for m in chosen),
             scales=self.scales[chosen],
             factors=self.factors[chosen],
@@ -136,7 +137,7 @@ class KernelMap:
         A centred map keeps the others, because its means are over all of them.
         """
         if self.center:
-            return self._sharing(kept=self.kept[rows])
+            return replace(self, kept=self.kept[rows])
         return replace(
             self,
             rows=self.rows[rows],
@@ -146,26 +147,19 @@ class KernelMap:
             weights=None,
         )
 
-    def _sharing(self, **changes: Any) -> Self:
-        """The map with ``changes`` that do not affect its rows, so that ``by_column`` is shared."""
-        other = replace(self, **changes)
-        if "by_column" in self.__dict__:
-            other.__dict__["by_column"] = self.by_column
-        return other
-
     @cached_property
     def by_column(self) -> Array:
         """The training rows column by column, (d, n), from which rows of kernels are computed."""
         return np.array(self.rows.T, order="C")
 
-    @cached_property
-    def groups(self) -> dict[tuple[Base, Any], list[int]]:
-        """The kernels that share their base numbers, by base and columns."""
-        groups: dict[tuple[Base, Any], list[int]] = {}
-        for m, spec in enumerate(self.specs):
-            base = replace(spec, label=None) if isinstance(spec, RowKernel) else spec.base
-            groups.setdefault((base, spec.features), []).append(m)
-        return groups
+    def groups(self, kernels: Sequence[int] | Indices) -> list[list[int]]:
+        """The places among ``kernels`` of those that share their base numbers."""
+        groups: dict[Any, list[int]] = {}
+        for place, m in enumerate(kernels):
+            spec = self.specs[m]
+            key = place if isinstance(spec, RowKernel) else (spec.base, spec.features)
+            groups.setdefault(key, []).append(place)
+        return list(groups.values())
 
     @cached_property
     def is_whole(self) -> bool:
@@ -210,30 +204,28 @@ class KernelMap:
         scales = np.pad(self.column_scales, (0, n_more), constant_values=1.0)
         return standardise_rows(rows, means, scales)
 
-    def cross_standardised(self, new: Array, out: Array | None = None) -> Array:
-        """Blocks of rows (n_new, d) that are standardised already, in ``out`` if it has their shape.
+    def cross_standardised(
+        self,
+        new: Array,
+        kernels: Sequence[int] | Indices | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Values (M, n_new, n_kept), or of some kernels, for rows (n_new, d) that are standardised.
 
-        Overflow is not reported here.
+        They are written into ``out`` where it has the shape of all values.
         """
-        shape = len(self.specs), len(new), len(self.rows)
+        chosen = range(len(self.specs)) if kernels is None else kernels
+        shape = len(chosen), len(new), len(self.rows)
         out = np.empty(shape) if out is None or out.shape != shape else out
         base = np.empty(shape[1:])
         with np.errstate(over="ignore", invalid="ignore"):
-            for (kind, columns), members in self.groups.items():
-                by_column = None if isinstance(kind, RowKernel) else self._columns(columns)
-                fill_base(kind, columns, new, self.rows, False, base, by_column)
-                for m in members:
-                    self.specs[m].fill(base, False, out[m])
-                    self._finish(m, new, out[m])
+            for places in self.groups(chosen):
+                first = self.specs[chosen[places[0]]]
+                fill_base(first, new, self.rows, False, base, self.by_column)
+                for place in places:
+                    self.specs[chosen[place]].fill(base, False, out[place])
+                    self._finish(chosen[place], new, out[place])
         return out if self.is_whole else np.take(out, self.kept, axis=2)
-
-    def _columns(self, columns: Sequence[int]) -> Array:
-        """Some columns of the training rows (s, n): a view where they are contiguous."""
-        first = columns[0]
-        stop = columns[-1] + 1
-        if tuple(columns) == tuple(range(first, stop)):
-            return self.by_column[first:stop]
-        return np.take(self.by_column, columns, axis=0)
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
         """Centre and scale a block of kernel m between new and training rows, in place."""
@@ -383,11 +375,9 @@ class KernelMap:
 
         Yields the indices of r rows, and their kernel values (k, r, n).
         """
-        _ = self.by_column  # computed once, and shared with the subset
-        part = self.subset(kernels)
         for indices in pieces(np.arange(len(rows)) if support is None else support, _ROWS):
             check_cancelled()
-            yield indices, part.cross_standardised(rows[indices])
+            yield indices, self.cross_standardised(rows[indices], kernels)
 
 
 class Mapped:
@@ -423,6 +413,10 @@ class Mapped:
     def normalise(self) -> str | None:
         """How the kernels were scaled; None without a map."""
         return None if self.transform is None else self.transform.normalise
+
+    def names_of(self, kernels: Sequence[int] | Indices) -> Names:
+        """The names of some kernels."""
+        return tuple(self.names[m] for m in kernels)
 
     def _repr_html_(self) -> str:
         scales = [f"{scale:.3g}" for scale in self.scales]

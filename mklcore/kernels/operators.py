@@ -216,15 +216,13 @@ class DenseSum:
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         shifts = np.broadcast_to(shift, len(self.matrix))
-        if self._factored is not None and np.array_equal(self._factored[0], shifts):
-            return self._factored[1](rhs)
-        is_even = len(shifts) > 1 and bool(np.all(shifts == shifts[0]))
-        if is_even and self._n_factors >= FACTORS_BEFORE:
-            self._factored = None
-            self._tridiagonal = self._tridiagonal or Tridiagonal(self.matrix)
-            return self._tridiagonal.solve(rhs, float(shifts[0]))
-        self._n_factors += is_even
-        self._factored = shifts.copy(), self.factor(shift)
+        if self._factored is None or not np.array_equal(self._factored[0], shifts):
+            is_even = len(shifts) > 1 and bool(np.all(shifts == shifts[0]))
+            if is_even and self._n_factors >= FACTORS_BEFORE:
+                self._tridiagonal = self._tridiagonal or Tridiagonal(self.matrix)
+                return self._tridiagonal.solve(rhs, float(shifts[0]))
+            self._n_factors += is_even
+            self._factored = shifts.copy(), self.factor(shift)
         return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:

@@ -73,8 +73,8 @@ def test_what_the_text_says():
     "text, said",
     [
         ("", "is not a dictionary"),
-        ("rbf@*", "rbf takes 1 number"),
-        ("mat1+2+3@*", "mat takes 1 to 2 numbers"),
+        ("rbf@*", "rbf takes numbers for width; got 0"),
+        ("mat1+2+3@*", "mat takes numbers for width, nu; got 3"),
         ("linm@*", "no kernel called 'linm'"),
         ("pol2m@*", "pol has no width"),
         ("xyz1@*", "no kernel called 'xyz'"),
