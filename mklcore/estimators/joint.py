@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
-from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings
@@ -41,16 +37,14 @@ class _JointBase(KernelSettings, KernelEstimator):
         check_whole("max_iter", self.max_iter)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        Y = np.array(self._targets(y))
-        shift = np.zeros(len(Y))
-        if self.fit_intercept and self.loss_in_use.of_residuals:
-            shift = Y.mean(axis=1)
+        is_centred = self.fit_intercept and self.loss_in_use.of_residuals
+        Y, means = self._columns_less_means(y, is_centred)
         start = None
         if warm is not None:
             start = WarmStart(warm.weights_, np.transpose(warm.dual_coef_))
         fit = fit_joint(
             stack,
-            Y - shift[:, None],
+            np.ascontiguousarray(Y.T),
             self.C,
             self.loss_in_use,
             self.p,
@@ -61,73 +55,10 @@ class _JointBase(KernelSettings, KernelEstimator):
             warm=start,
         )
         warn_unless_converged(fit, self.tol)
-        self._publish(fit)
-        intercepts = np.asarray(fit.intercept) + shift
-        if y.ndim == 1 and len(Y) == 1:
-            self.dual_coef_ = fit.dual_coef[0]
-            self.intercept_ = float(intercepts[0])
-            self.dual_point_ = None if fit.dual_point is None else fit.dual_point[0]
-        else:
-            self.dual_coef_ = np.ascontiguousarray(fit.dual_coef.T)
-            self.intercept_ = intercepts
-
-    def explained_by(
-        self, X: Any, y: Any, views: Mapping[str, Sequence[int]] | None = None
-    ) -> dict[str, Array]:
-        """The share of the variance of every target that every view explains, (T,) by view.
-
-        The shares add up to R2, because the residual y - f = y - sum_v f_v splits
-        R2 = (2 <y, f> - <f, f>) / <y, y>, on centred values, into
-        sum_v (2 <y, f_v> - <f, f_v>) / <y, y>. A view that hurts has a negative share.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, d) or (M, n_new, n)
-            Rows, or a test block of precomputed kernels.
-        y : array-like of shape (n_new,) or (n_new, T)
-            Targets; classes count as -1 and +1, one against the rest.
-        views : mapping of str to sequence of int, optional
-            The indices of the kernels of every view; by default every kernel is a view.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (T,)
-            Shares by view. R2 is their sum, less a term for the mean of the residuals.
-
-        Raises
-        ------
-        ParameterError
-            If a view names a kernel that does not exist.
-        DataError
-            If a target is constant.
-        """
-        check_is_fitted(self)
-        parts = self.contributions(X)
-        parts = parts[..., None] if parts.ndim == 2 else parts
-        Y = self._columns(y)
-        if len(Y.T) != parts.shape[2] or len(Y) != parts.shape[1]:
-            raise DataError(f"The target has shape {Y.shape}; expected {parts.shape[1:]}.")
-        Y = Y - Y.mean(axis=0)
-        parts = parts - parts.mean(axis=1, keepdims=True)
-        energy = (Y**2).sum(axis=0)
-        decision = parts.sum(axis=0)
-        if not np.all(energy > 0):
-            raise DataError(
-                "A target is constant on these rows, so no share of it can be explained."
-            )
-        if views is None:
-            views = {name: [m] for m, name in enumerate(self.kernel_names_)}
-        shares = {}
-        for name, members in views.items():
-            if any(not 0 <= m < len(parts) for m in members):
-                raise ParameterError(f"views name kernels from 0 to {len(parts) - 1}.")
-            part = parts[list(members)].sum(axis=0)
-            shares[str(name)] = ((2.0 * Y - decision) * part).sum(axis=0) / energy
-        return shares
-
-    @abstractmethod
-    def _columns(self, y: Any) -> Array:
-        """The target as columns (n_new, T)."""
+        columns = replace(fit, dual_coef=np.ascontiguousarray(fit.dual_coef.T))
+        self._publish_columns(columns, np.asarray(fit.intercept) + means, y.ndim == 1)
+        if self.dual_coef_.ndim == 1 and fit.dual_point is not None:
+            self.dual_point_ = fit.dual_point[0]
 
 
 @dataclass(eq=False, repr=False)
@@ -190,10 +121,6 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
     _: KW_ONLY
     approximation: Nystroem | None = None
 
-    def _columns(self, y: Any) -> Array:
-        places: Any = np.searchsorted(self.classes_, np.asarray(y))
-        return np.column_stack(self._targets(places))
-
 
 @dataclass(eq=False, repr=False)
 class JointMKLRegressor(_JointBase, SeveralTargets):
@@ -205,8 +132,7 @@ class JointMKLRegressor(_JointBase, SeveralTargets):
     ``y`` is (n,) or (n, T); the targets should have the same scale, since a target of larger
     variance counts for more. ``loss`` is "squared", "huber" or "epsilon_insensitive" with the tube
     ``epsilon``; at p = 1 the last two use the analytic update, which may need many steps.
-    ``explained_by`` splits R2 over targets and views. Everything else is as in
-    ``JointMKLClassifier``.
+    Everything else is as in ``JointMKLClassifier``.
 
     Parameters
     ----------
@@ -250,7 +176,3 @@ class JointMKLRegressor(_JointBase, SeveralTargets):
     C: float = 1.0
     loss: str | Loss = "squared"
     epsilon: float = 0.1
-
-    def _columns(self, y: Any) -> Array:
-        table = self._target(y)
-        return table[:, None] if table.ndim == 1 else table

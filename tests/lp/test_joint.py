@@ -98,14 +98,6 @@ def test_several_targets_share_their_kernels_and_one_is_lp_norm_mkl(targets):
     assert model.weights_[:2].sum() > 0.95
     assert model.dual_point_.shape == (3, 80)
     assert r2_score(Y, model.predict(X)) > 0.98
-    shares = model.explained_by(X, Y, {"first": [0], "second": [1], "rest": [2, 3, 4, 5]})
-    assert sum(shares.values()) == pytest.approx(
-        r2_score(Y, model.predict(X), multioutput="raw_values"), abs=1e-9
-    )
-    assert shares["first"][2] < 0.05
-    assert shares["second"][2] > 0.9
-    assert shares["first"][0] == pytest.approx(0.5, abs=0.2)
-    assert set(model.explained_by(X, Y)) == set(model.kernel_names_)
     ours, theirs = (
         kind(p=1.5, kernels=KERNELS, tol=1e-5).fit(X, Y[:, 0])
         for kind in (mkl.JointMKLRegressor, mkl.LpMKLRegressor)
@@ -126,7 +118,6 @@ def test_classes_share_their_kernels(loss, p):
     assert model.relative_gap_ < 1e-3
     # weights of one's own can only be better
     assert model.objective_ >= apart.dual_objective_.sum() - 1e-6
-    assert sum(model.explained_by(data.X, data.y).values()).shape == (3,)
 
 
 def test_refusals(targets):
@@ -134,9 +125,6 @@ def test_refusals(targets):
     model = mkl.JointMKLRegressor(kernels=KERNELS).fit(X, Y)
     refused(
         (lambda: mkl.JointMKLRegressor().fit(X, Y[:, :0]), "no columns"),
-        (lambda: model.explained_by(X, Y[:, 0]), "expected"),
-        (lambda: model.explained_by(X, np.ones_like(Y)), "constant"),
-        (lambda: model.explained_by(X, Y, {"none": [9]}), "views name kernels"),
     )
     parts = (
         model.weights_,
