@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -73,9 +73,8 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
             twin._refit(stack, np.column_stack(targets))
         own = getattr(model.graph, "kernels", None)
         if isinstance(own, np.ndarray):
-            lines.append(
-                Statement(np.array_equal(own, X), "kernels: those that the graph was fitted on")
-            )
+            is_same = np.array_equal(own, X)
+            lines.append(Statement(is_same, "kernels: those that the graph was fitted on"))
         return [*lines, *_predictions(model, twin, X), *_hull(model, X)]
     M = stack.n_kernels
     n = stack.n_samples
@@ -87,28 +86,13 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
         )
     twin._remember_kernels(stack)
     if getattr(model, "approximation", None) is not None:
-        lines.append(
-            Statement(
-                True,
-                (
-                    "kernels: APPROXIMATED from landmarks; what follows is proved of the "
-                    "approximations"
-                ),
-            )
-        )
+        sentence = "APPROXIMATED from landmarks; what follows is proved of the approximations"
+        lines.append(Statement(True, f"kernels: {sentence}"))
     lines += _predictions(model, twin, stack.values if model._map is None else X)
-    K = (
-        twin._map.cross(X)
-        if hasattr(model, "scales_")
-        else np.array([stack.gram(m) for m in range(M)])
-    )
-    lines += _kinds(
-        model,
-        K,
-        twin.decide_blocks(K) if model._map is None else twin._decisions(X),
-        targets,
-        stack,
-    )
+    is_scaled = hasattr(model, "scales_")
+    K = twin._map.cross(X) if is_scaled else np.array([stack.gram(m) for m in range(M)])
+    f = twin.decide_blocks(K) if model._map is None else twin._decisions(X)
+    lines += _kinds(Rebuilt(model, K, np.reshape(f, (n, -1)).T, np.array(targets), stack))
     if hasattr(model, "calibration_"):
         lines.append(_probabilities(model, X))
     return lines
@@ -119,11 +103,8 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
 
 def labels_of(model: Any) -> Any:
     """The training target: numbers, or classes by their names."""
-    return (
-        model.classes_[model.training_target_]
-        if hasattr(model, "classes_")
-        else model.training_target_
-    )
+    target = model.training_target_
+    return model.classes_[target] if hasattr(model, "classes_") else target
 
 
 def training_rows(
@@ -187,31 +168,28 @@ def _as_read_by(model: Any, data: Dataset) -> Dataset:
     """The columns of a table that the model reads, its texts and sequences with room for as many
     letters.
     """
-    places = {name: j for j, name in enumerate(data.feature_names)}
     names = model.column_names if hasattr(model, "encoder_") else data.feature_names
     strings = getattr(model, "sequence_names_", ())
-    if missing := [*(set(names) - set(places)), *(set(strings) - set(dict(data.strings)))]:
+    missing = {*names, *strings} - {*data.feature_names, *dict(data.strings)}
+    if missing:
         raise DataError(
-            f"The model reads the column {missing[0]!r}, which the table lacks; is it the "
+            f"The model reads the column {min(missing)!r}, which the table lacks; is it the "
             "same file?"
         )
-    X = data.X[:, [places[name] for name in names]]
-    if not strings:
-        return Dataset(X, data.y, names, task=data.task, class_names=data.class_names)
+    places = [data.feature_names.index(name) for name in names]
     # longer rows are none that the model was fitted on
-    room = (model.n_features_in_ - len(names)) // len(strings)
-    sequences = tuple(
-        (name, [one[:room] for one in values]) for name, values in data.sequences if name in strings
-    )
-    texts = tuple((name, cut(values, room)) for name, values in data.texts if name in strings)
-    kept = {"sequences": sequences, "texts": texts, "width": room}
+    room = (model.n_features_in_ - len(names)) // max(len(strings), 1)
+    sequences = [(name, [one[:room] for one in rows]) for name, rows in data.sequences]
+    texts = [(name, cut(rows, room)) for name, rows in data.texts]
     return Dataset(
-        X,
+        data.X[:, places],
         data.y,
         names,
         task=data.task,
         class_names=data.class_names,
-        **kept,
+        sequences=tuple(column for column in sequences if column[0] in strings),
+        texts=tuple(column for column in texts if column[0] in strings),
+        width=room if strings else 0,
     )
 
 
@@ -247,50 +225,77 @@ def _probabilities(model: Any, X: Any) -> Statement:
 # Objectives and dual values
 
 
-class Case(NamedTuple):
-    """One problem: primal and dual value that were found; None where a method has no dual."""
+class Rebuilt(NamedTuple):
+    """A model beside its kernels K (M, n, n), as they are built again.
 
-    primal: float
-    dual: float | None
+    ``f`` are the decisions of the training rows, ``Y`` their targets: (T, n) for T problems.
+    """
+
+    model: Any
+    K: Array
+    f: Array
+    Y: Array
+    stack: Any
+
+    @property
+    def duals(self) -> Array:
+        """The dual coefficients (n, T), where all kernels share them."""
+        return np.reshape(self.model.dual_coef_, (len(self.K[0]), -1))
+
+    def losses(self, C: float, k: int | None = None) -> float:
+        """The sum of losses at a cost of C: of problem ``k``, or of all problems."""
+        loss: Loss = self.model.loss_in_use
+        some = slice(None) if k is None else slice(k, k + 1)
+        pairs = zip(self.f[some], self.Y[some], strict=True)
+        return sum(total_loss(loss, f, 0.0, y, C) for f, y in pairs)
+
+    def problems(self, count: int) -> Iterator[tuple[Any, ...]]:
+        """Weights, dual coefficients, intercept and dual point of every problem."""
+        model = self.model
+        values = model.weights_, model.dual_coef_, model.intercept_, model.dual_point_
+        if count == 1:
+            yield values
+            return
+        points = [None] * count if model.dual_point_ is None else model.dual_point_
+        yield from zip(*values[:3], points, strict=True)
 
 
-def _stated(model: Any, cases: list[Case]) -> Iterator[Statement]:
+# Primal and dual value of a problem; None where a method has no dual.
+Case: TypeAlias = tuple[float, float | None]
+
+
+def _stated(model: Any, cases: Sequence[Case]) -> Iterator[Statement]:
     """The certificate that a model states beside what was found, problem by problem."""
-    names = ("objective_", "dual_objective_", "dual_gap_", "relative_gap_")
-    stated = [
-        [None] * len(cases) if (v := getattr(model, n)) is None else np.atleast_1d(v).tolist()
-        for n in names
-    ]
-    for k, (case, objective, dual, gap, relative) in enumerate(
-        zip(cases, *stated, strict=True), start=1
-    ):
-        name = f" (problem {k})" if len(cases) > 1 else ""
-        size = max(abs(objective), abs(case.primal), 1e-300)
-        yield same(f"objective{name}", objective, case.primal, size)
-        if dual is None or case.dual is None:
-            yield Statement(
-                dual is None,
-                f"certificate{name}: none is {'stated' if dual is None else 'known'} here",
-            )
+    values = model.objective_, model.dual_objective_, model.dual_gap_, model.relative_gap_
+    for k, (primal, bound) in enumerate(cases):
+        objective, dual, gap, relative = (np.broadcast_to(one, len(cases))[k] for one in values)
+        name = f" (problem {k + 1})" if len(cases) > 1 else ""
+        size = max(abs(objective), abs(primal), 1e-300)
+        yield same(f"objective{name}", objective, primal, size)
+        if dual is None or bound is None:
+            known = "stated" if dual is None else "known"
+            yield Statement(dual is None, f"certificate{name}: none is {known} here")
             continue
-        if not np.isfinite(case.dual):
+        if not np.isfinite(bound):
             yield Statement(
                 False, f"dual value{name}: stated {dual:.10g}, but the dual point is not feasible"
             )
             continue
         # Rounding is taken off a published dual value: it may be below what its point proves, never
         # above.
-        room = CLOSE * max(size, abs(case.dual))
+        room = CLOSE * max(size, abs(bound))
         yield Statement(
-            dual <= case.dual + room,
-            f"dual value{name}: stated {dual:.10g}, found {case.dual:.10g}",
+            dual <= bound + room, f"dual value{name}: stated {dual:.10g}, found {bound:.10g}"
         )
-        found = case.primal - case.dual
-        honest = abs(gap - (objective - dual)) <= room and gap >= found - room and found >= -room
+        found = primal - bound
+        # The gap with which a converged fit may end: R of the stopping rule is at most the objective.
+        is_converged = model.status_ is Status.CONVERGED
+        most = model.tol * abs(objective) if is_converged else np.inf
         honest = (
-            honest
+            abs(gap - (objective - dual)) <= room
             and abs(relative * abs(objective) - gap) <= room
-            and gap <= _most(model, objective) + room
+            and found - room <= gap <= most + room
+            and found >= -room
         )
         share = max(gap, found, 0.0) / size
         yield Statement(
@@ -299,243 +304,158 @@ def _stated(model: Any, cases: list[Case]) -> Iterator[Statement]:
         )
 
 
-def _most(model: Any, objective: float) -> float:
-    """The largest gap with which a fit may end in its status; R of the stopping rule is at most the
-    objective.
-    """
-    return model.tol * abs(objective) if model.status_ is Status.CONVERGED else np.inf
-
-
 def _hull(model: Any, X: Array) -> Iterator[Statement]:
     """Hierarchical kernel learning: the bound over the whole grid or graph through the sufficient
     condition.
     """
-    values = np.column_stack(hkl_certificate(model, X, labels_of(model)))
-    proved = model.dual_objective_ is not None and model.proof_ is not None
-    yield from _stated(
-        model, [Case(float(primal), float(dual) if proved else None) for primal, dual in values]
-    )
+    cases = np.column_stack(hkl_certificate(model, X, labels_of(model))).tolist()
+    if model.dual_objective_ is None or model.proof_ is None:
+        cases = [(primal, None) for primal, _ in cases]
+    yield from _stated(model, cases)
 
 
-def _kinds(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> Iterator[Statement]:
-    """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the
-    targets (n,).
-    """
+def _kinds(found: Rebuilt) -> Iterator[Statement]:
+    """The certificate of a model on kernels."""
+    model = found.model
     name = type(model).__name__
-    kinds = {
-        "GOMP": _pursuit,
-        "BestSet": _pursuit,
-        "Greedy": _greedy,
-        "SMKL": _concave,
-        "FeatureScaling": _scaled,
-        "Joint": _joint,
-    }
-    check: Any = next((check for start, check in kinds.items() if name.startswith(start)), None)
-    if check is None and not hasattr(model, "penalty_in_use"):
+    checks = [check for start, check in _CHECKS.items() if name.startswith(start)]
+    if not (checks or hasattr(model, "penalty_in_use")):
         raise DataError(f"{name} is no kind of model that can be checked.")
-    yield from _stated(
-        model, _weighted(model, K, targets) if check is None else check(model, K, f, targets, stack)
-    )
+    check = checks[0] if checks else _weighted
+    yield from _stated(model, check(found))
     if hasattr(model, "offset_"):
         yield same("offset", model.offset_, 1.0 if model.nu is None else -model.fit_.intercept, 1.0)
 
 
-def _parts(
-    model: Any,
-    count: int,
-) -> Iterator[tuple[Array, Array, float, Any]]:
-    """Weights, dual coefficients, intercept and dual point of every problem."""
-    points = (
-        [None] * count if model.dual_point_ is None else np.reshape(model.dual_point_, (count, -1))
-    )
-    for k in range(count):
-        weights, dual = (
-            value[k] if count > 1 else value for value in (model.weights_, model.dual_coef_)
-        )
-        yield (
-            np.asarray(weights),
-            np.asarray(dual),
-            float(np.atleast_1d(model.intercept_)[k]),
-            points[k],
-        )
-
-
-def _weighted(model: Any, K: Array, targets: list[Array]) -> list[Case]:
+def _weighted(found: Rebuilt) -> list[Case]:
     """lp-norm MKL, its baselines and its one-class forms: one dual for all kernels."""
+    model = found.model
     w = getattr(model, "sample_weight_", None)
     of_nu = getattr(model, "nu", None) is not None
     cases = []
-    C = 1.0 / (model.nu * (len(targets[0]) if w is None else w.sum())) if of_nu else model.C
-    for y, (weights, dual, b, point) in zip(targets, _parts(model, len(targets)), strict=True):
-        G = K
+    C = 1.0 / (model.nu * (found.Y.shape[1] if w is None else w.sum())) if of_nu else model.C
+    for y, problem in zip(found.Y, found.problems(len(found.Y)), strict=True):
+        weights, dual, b, point = problem
+        G = found.K
         if type(model).__name__.startswith("BestKernel"):
-            G = K[weights > 0]
+            G = G[weights > 0]
             weights = weights[weights > 0]
         if type(model).__name__.startswith("Aligned"):
-            G = weights[:, None, None] * K
-            weights = np.ones(len(K))
-        b = -model.offset_ if of_nu else b
+            G = weights[:, None, None] * G
+            weights = np.ones(len(G))
+        b = -model.offset_ if of_nu else float(b)
         loss = model.loss_in_use
         penalty = model.penalty_in_use
-        values = certificate(
+        primal, bound = certificate(
             G, y, weights, dual, b, loss, C, penalty, point, model.fit_intercept, w
         )
-        cases.append(Case(values[0], None if point is None else values[1]))
+        cases.append((primal, None if point is None else bound))
     return cases
 
 
-def _joint(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> list[Case]:
-    Y = np.array(targets)
+def _joint(found: Rebuilt) -> list[Case]:
+    model = found.model
+    Y = found.Y
     b = np.atleast_1d(model.intercept_)
-    duals = np.reshape(model.dual_coef_, (len(K[0]), -1)).T
-    if model.loss_in_use.of_residuals:
+    loss = model.loss_in_use
+    if loss.of_residuals:
         Y = Y - b[:, None]
         b = 0.0 * b
     point = model.dual_point_
-    loss = model.loss_in_use
-    values = joint_certificate(
-        K, Y, model.weights_, duals, b, loss, model.C, model.p, point, model.fit_intercept
+    duals = found.duals.T
+    primal, bound = joint_certificate(
+        found.K, Y, model.weights_, duals, b, loss, model.C, model.p, point, model.fit_intercept
     )
-    return [Case(values[0], None if point is None else values[1])]
+    return [(primal, None if point is None else bound)]
 
 
 def _norms(K: Array, dual: Array) -> Array:
     """a'K_m a of every kernel, of (n,) or (M, n) coefficients."""
-    return np.array(
-        [
-            max(float(a @ k @ a), 0.0)
-            for k, a in zip(K, np.broadcast_to(dual, K.shape[:2]), strict=True)
-        ]
-    )
+    pairs = zip(K, np.broadcast_to(dual, K.shape[:2]), strict=True)
+    return np.array([max(float(a @ kernel @ a), 0.0) for kernel, a in pairs])
 
 
-def _concave(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> list[Case]:
+def _concave(found: Rebuilt) -> list[Case]:
     """SMKL: the penalty and the loss; classes in pairs, each on the rows of its two."""
-    penalty = model._penalty(stack)
+    model = found.model
+    penalty = model._penalty(found.stack)
     y = model.training_target_
-    cases = []
-    pairs = getattr(model, "pairs_", ())
-    for k, (weights, dual, b, _) in enumerate(_parts(model, max(len(pairs), 1))):
-        rows = np.flatnonzero(np.isin(y, pairs[k])) if pairs else np.arange(len(y))
-        signed = signs(y[rows], pairs[k][1]) if pairs else y
-        decision = np.tensordot(weights, K[:, rows] @ dual, 1)
-        penalty_value = penalty.value(weights**2 * _norms(K, dual))
-        cases.append(
-            Case(penalty_value + total_loss(model.loss_in_use, decision, b, signed, model.C), None)
-        )
+    cases: list[Case] = []
+    pairs = getattr(model, "pairs_", (None,))
+    for pair, (weights, dual, b, _) in zip(pairs, found.problems(len(pairs)), strict=True):
+        rows = np.arange(len(y)) if pair is None else np.flatnonzero(np.isin(y, pair))
+        target = y if pair is None else signs(y[rows], pair[1])
+        decision = np.tensordot(weights, found.K[:, rows] @ dual, 1)
+        selection = penalty.value(weights**2 * _norms(found.K, dual))
+        loss = total_loss(model.loss_in_use, decision, float(b), target, model.C)
+        cases.append((selection + loss, None))
     return cases
 
 
-def _scaled(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> list[Case]:
+def _scaled(found: Rebuilt) -> list[Case]:
     """One Gaussian kernel with a scale for every column."""
+    model = found.model
     groups = [members for _, members in model._named_groups(len(model.scales_))]
     sizes = [float(np.sum(model.scales_[members] ** 2)) for members in groups]
-    penalty_value = model.term().value(np.array(sizes))
-    duals = np.reshape(model.dual_coef_, (len(f), -1)).T
-    norms = sum(float(a @ K[0] @ a) for a in duals)
-    return [Case(penalty_value + 0.5 * norms + _losses(model, f, targets, model.C), None)]
+    norms = sum(float(a @ found.K[0] @ a) for a in found.duals.T)
+    selection = model.term().value(np.array(sizes))
+    return [(selection + 0.5 * norms + found.losses(model.C), None)]
 
 
-def _losses(model: Any, f: Array, targets: list[Array], C: float) -> float:
-    loss: Loss = model.loss_in_use
-    return sum(
-        total_loss(loss, one, 0.0, y, C)
-        for one, y in zip(np.reshape(f, (len(f), -1)).T, targets, strict=True)
-    )
-
-
-def _pursuit(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> list[Case]:
+def _pursuit(found: Rebuilt) -> list[Case]:
     """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half.
 
     Of squared loss any dual bounds the objective of the best choice of as many kernels, by one
     sort.
     """
-    share = (2.0 if model.loss_in_use.quadratic else 1.0) / len(f)
-    duals = np.reshape(model.dual_coef_, (len(f), -1))
+    model = found.model
+    K = found.K
+    duals = found.duals
+    share = (2.0 if model.loss_in_use.quadratic else 1.0) / len(duals)
     norms = float(np.sum(duals * np.tensordot(model.weights_, K @ duals, 1)))
-    primal = _losses(model, f, targets, share) + model.lam * norms
-    bound = None
-    if model.dual_objective_ is not None:
-        problem = BestK(K, np.array(targets).T - model.intercept_, model.lam)
-        proof = getattr(model, "proof_", None)
-        size = len(model.selected_)
-        point = (
-            np.zeros_like(problem.Y)
-            if proof is not None
-            else np.reshape(model.dual_point_, problem.Y.shape)
-        )
+    primal = found.losses(share) + model.lam * norms
+    if model.dual_objective_ is None:
+        return [(primal, None)]
+    size = len(model.selected_)
+    problem = BestK(K, found.Y.T - model.intercept_, model.lam)
+    proof = getattr(model, "proof_", None)
+    if proof is not None:
+        bound = min(proved_bound(K, problem.Y, model.lam, size, Proof(*proof)), primal)
+    else:
+        point = np.reshape(model.dual_point_, problem.Y.shape)
         bound = problem.bound(point, problem.forms(point), size)
-        if proof is not None:
-            bound = min(
-                proved_bound(
-                    K,
-                    problem.Y,
-                    model.lam,
-                    size,
-                    Proof(*proof),
-                ),
-                primal,
-            )
-        if not np.array_equal(np.sort(model.selected_), np.flatnonzero(model.weights_)):
-            bound = -np.inf
-    return [Case(primal, bound)]
+    if not np.array_equal(np.sort(model.selected_), np.flatnonzero(model.weights_)):
+        bound = -np.inf
+    return [(primal, bound)]
 
 
-def _greedy(
-    model: Any,
-    K: Array,
-    f: Array,
-    targets: list[Array],
-    stack: Any,
-) -> list[Case]:
+def _greedy(found: Rebuilt) -> list[Case]:
     """Greedy coordinate descent: coefficients of their own for every kernel."""
-    n = len(f)
-    cases = []
-    f = f.reshape(n, -1)
-    for k, (y, (_, dual, b, theta)) in enumerate(
-        zip(targets, _parts(model, len(targets)), strict=True)
-    ):
-        errors = _losses(model, f[:, k], [y], 1.0 / n)
-        if model.criterion == "empirical":
-            cases.append(Case(errors, None))
-            continue
-        primal = errors + model.lam * float(np.sqrt(_norms(K, dual)).sum())
+    model = found.model
+    n = found.Y.shape[1]
+    cases: list[Case] = []
+    for k, (_, dual, b, theta) in enumerate(found.problems(len(found.Y))):
+        primal = found.losses(1.0 / n, k)
         bound = None
+        if model.criterion != "empirical":
+            primal += model.lam * float(np.sqrt(_norms(found.K, dual)).sum())
         if theta is not None:
-            feasible = np.sqrt(_norms(K, theta).max()) <= model.lam * (1.0 + 1e-6)
-            bound = float(theta @ (y - b) - 0.5 * n * (theta @ theta)) if feasible else -np.inf
-        cases.append(Case(primal, bound))
+            feasible = np.sqrt(_norms(found.K, theta).max()) <= model.lam * (1.0 + 1e-6)
+            value = float(theta @ (found.Y[k] - b) - 0.5 * n * (theta @ theta))
+            bound = value if feasible else -np.inf
+        cases.append((primal, bound))
     return cases
+
+
+# How models are checked whose class begins with these words; all others weigh kernels.
+_CHECKS: dict[str, Callable[[Rebuilt], list[Case]]] = {
+    "GOMP": _pursuit,
+    "BestSet": _pursuit,
+    "Greedy": _greedy,
+    "SMKL": _concave,
+    "FeatureScaling": _scaled,
+    "Joint": _joint,
+}
 
 
 def report(
@@ -546,13 +466,10 @@ def report(
     """What the command prints, line by line, and the code it ends with."""
     try:
         lines = verify(model_path, table, target)
+    except (DataError, OSError) as error:
+        return [f"cannot be checked: {error}"], 2
     except Exception as error:  # a file that was changed leads its reader into any of them
-        text = (
-            str(error)
-            if isinstance(error, (DataError, OSError))
-            else f"{type(error).__name__}: {str(error)[:300]}"
-        )
-        return [f"cannot be checked: {text}"], 2
+        return [f"cannot be checked: {type(error).__name__}: {str(error)[:300]}"], 2
     good = all(line.holds for line in lines)
     said = [f"{'holds' if line.holds else 'FAILS'}  {line.text}" for line in lines]
     return [*said, "Everything holds." if good else "NOT everything holds."], 0 if good else 1

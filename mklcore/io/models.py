@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -111,8 +112,9 @@ def save_model(path: Target, estimator: Any) -> None:
         )
     if type(estimator).__name__ in _OF_ANSWERS:
         estimator = import_module(_ANSWER).for_a_file(estimator)
-    arrays: list[Labels] = []
-    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).whole(estimator)}
+    writer = _Writer(type(estimator).__name__)
+    text = {"format": FORMAT, "version": VERSION, "model": writer.whole(estimator)}
+    arrays = writer.arrays
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
     if not isinstance(path, (str, os.PathLike)):
         _write(path, raw, arrays)
@@ -211,10 +213,36 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
                 f"this library reads version {VERSION}. Use the release that wrote it, or "
                 "fit and save the model again."
             )
-        return _Reader(archive, sizes, max_bytes).whole(text.get("model"))
+        node = text.get("model")
+        root = node.get("is") if isinstance(node, dict) else None
+        reader = _Reader(str(root), archive, sizes, max_bytes)
+        if root not in _OF_ANSWERS:
+            return reader.estimator(node, 0)
+        found = reader.value(node, 0)
+        import_module(_ANSWER).check(found)
+        return found
 
 
 # The parts that a file may hold
+
+# Dataclasses that are in no registry.
+_DATACLASSES: tuple[Any, ...] = (
+    KernelMap,
+    FeatureMap,
+    KernelDictionary,
+    SequenceDictionary,
+    TableEncoder,
+    Feature,
+    Graph,
+    Band,
+    RandomColumns,
+    ColumnMeasure,
+    ColumnCurve,
+    Nystroem,
+    SumOfTerms,
+    Fit,
+    Record,
+)
 
 
 class _Part(NamedTuple):
@@ -226,73 +254,39 @@ class _Part(NamedTuple):
     names: frozenset[str] | None = None  # None: ``make`` refuses others
 
 
-def _estimators() -> dict[str, type]:
-    """Every estimator a file may hold, by the name of its class.
+def _known(root: str, max_bytes: int) -> tuple[dict[str, _Part], dict[str, Any]]:
+    """The parts and the estimators that a file may hold, by the names of their classes.
 
-    They are those of the library and those that have been registered.
+    They are the present entries of the registries, and a few more; those of answers are added where
+    ``root``, the class of the whole, is one.
     """
     from sklearn.base import BaseEstimator  # not at start-up
 
     kinds = [getattr(estimators, name) for name in estimators.__all__]
     for algorithm in catalog.ESTIMATORS.values():
         kinds += [algorithm.classifier, algorithm.regressor, algorithm.novelty]
-    return {
-        kind.__name__: kind
-        for kind in kinds
-        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
-    }
-
-
-def _parts(max_bytes: int) -> dict[str, _Part]:
-    """Every part a file may hold, by the name of its class.
-
-    They are the present entries of the registries, and a few more.
-    """
-    registered = COMPOSED | LOSSES | PENALTIES | BASES
-    makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
-    dataclasses = (
-        *(entry.spec for entry in (KERNELS | SEQUENCE_KERNELS).values()),
-        *registered.values(),
-        *makers,
-        KernelDictionary,
-        SequenceDictionary,
-        TableEncoder,
-        Feature,
-        Graph,
-        Band,
-        RandomColumns,
-        ColumnMeasure,
-        ColumnCurve,
-        Nystroem,
-        SumOfTerms,
-        Fit,
-        Record,
-    )
-    found = []
-    for kind in filter(is_dataclass, dataclasses):
-        names = frozenset(field.name for field in fields(kind) if field.init)
-        found.append(_Part(kind, _init_fields, makers.get(kind, kind), names))
-    found += [
+    dataclasses = [entry.spec for entry in (KERNELS | SEQUENCE_KERNELS).values()]
+    dataclasses += (COMPOSED | LOSSES | PENALTIES | BASES).values()
+    dataclasses += _DATACLASSES
+    parts = [
         _Part(Design, _of_design, partial(_design, max_bytes)),
         _Part(Kernels, _of_kernels, _kernels),
     ]
-    return {part.kind.__name__: part for part in found}
-
-
-def _know_answers(file: _Writer | _Reader) -> None:
-    """Add the parts of an answer, and the estimators that contain one."""
-    saved = import_module(_ANSWER)
-    found = [
-        _Part(kind, _init_fields, kind, frozenset(f.name for f in fields(kind)))
-        for kind in saved.DATACLASSES
-    ]
-    found += [
-        _Part(kind, lambda held: held._asdict(), kind, frozenset(kind._fields))
-        for kind in saved.TUPLES
-    ]
-    found.append(_Part(SolutionPath, saved.written_path, saved.read_path, frozenset({"content"})))
-    file.parts |= {part.kind.__name__: part for part in found}
-    file.estimators |= {kind.__name__: kind for kind in saved.ESTIMATORS}
+    if root in _OF_ANSWERS:
+        saved = import_module(_ANSWER)
+        kinds += saved.ESTIMATORS
+        dataclasses += saved.DATACLASSES
+        content = frozenset({"content"})
+        parts.append(_Part(SolutionPath, saved.written_path, saved.read_path, content))
+        for kind in saved.TUPLES:
+            parts += [_Part(kind, kind._asdict, kind, frozenset(kind._fields))]
+    makers: dict[Any, Any] = {KernelMap: _kernel_map, FeatureMap: _feature_map}
+    for kind in filter(is_dataclass, dataclasses):
+        names = frozenset(field.name for field in fields(kind) if field.init)
+        parts.append(_Part(kind, _init_fields, makers.get(kind, kind), names))
+    by_name = {part.kind.__name__: part for part in parts}
+    is_estimator = (isinstance(kind, type) and issubclass(kind, BaseEstimator) for kind in kinds)
+    return by_name, {kind.__name__: kind for kind in compress(kinds, is_estimator)}
 
 
 def _init_fields(value: Any) -> dict[str, Any]:
@@ -374,20 +368,15 @@ def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
 class _Writer:
     """Turns a fitted estimator into JSON; arrays are numbered and written apart."""
 
-    def __init__(self, arrays: list[Labels]) -> None:
-        self.arrays = arrays
-        self.parts = _parts(MAX_BYTES)
-        self.estimators = _estimators()
+    def __init__(self, root: str) -> None:
+        self.arrays: list[Labels] = []
+        self.parts, self.estimators = _known(root, MAX_BYTES)
         self._written: dict[int, int] = {}
 
-    def whole(self, value: Any) -> dict[str, Any]:
+    def whole(self, value: Any) -> Any:
         """A model, or an answer."""
-        if type(value).__name__ in _OF_ANSWERS:
-            _know_answers(self)
-        if type(value).__name__ in self.parts:
-            found: dict[str, Any] = self.value(value, "the answer")
-            return found
-        return self.estimator(value)
+        is_part = type(value).__name__ in self.parts
+        return self.value(value, "the answer") if is_part else self.estimator(value)
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
         """A fitted estimator, or the number of one that was written before."""
@@ -476,16 +465,12 @@ class _Reader:
     """Rebuilds what `_Writer` wrote, each part through its own class, which checks its values."""
 
     def __init__(
-        self,
-        archive: zipfile.ZipFile,
-        sizes: Mapping[str, int],
-        max_bytes: int,
+        self, root: str, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int
     ) -> None:
         self._archive = archive
         self._sizes = sizes
         self._unread = set(sizes)
-        self.parts = _parts(max_bytes)
-        self.estimators = _estimators()
+        self.parts, self.estimators = _known(root, max_bytes)
         self._made: list[Any] = []
         self._plain: dict[str, Callable[[Any], Any]] = {
             "array": self._array,
@@ -495,16 +480,6 @@ class _Reader:
             "frozenset": lambda of: frozenset(map(str, of)),
             "again": lambda of: self._made[of],
         }
-
-    def whole(self, node: Any) -> Any:
-        """A model, or an answer."""
-        name = node.get("is") if isinstance(node, dict) else None
-        if name not in _OF_ANSWERS:
-            return self.estimator(node, 0)
-        _know_answers(self)
-        found = self.value(node, 0)
-        import_module(_ANSWER).check(found)
-        return found
 
     def estimator(self, node: Any, depth: int) -> Any:
         kind: Any = self.estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
