@@ -141,22 +141,6 @@ class _SMKLBase(KernelSettings, _Selection):
         self.n_kernels_ = int(self.selected_.size)
         self.mean_kernels_ = float(is_used.sum(axis=1).mean())
 
-    def _repr_html_inner(self) -> str:
-        text = super()._repr_html_inner()
-        if not hasattr(self, "start_objectives_"):
-            return text
-        if self.term().is_convex:
-            return f"{text}<p>The penalty is convex: every start ends in the same optimum.</p>"
-        starts = "1 start"
-        if self.n_starts > 1:
-            objectives = np.atleast_2d(self.start_objectives_)
-            spread = np.max(np.nanmax(objectives, axis=1) - np.nanmin(objectives, axis=1))
-            starts = f"{self.n_starts} starts, whose objectives differ by {spread:.3g}"
-        return (
-            f"{text}<p>A local minimum, the best of {starts}; other starts may select other "
-            "kernels.</p>"
-        )
-
 
 class _SMKLOfTwo(_SMKLBase, KernelClassifier):
     def _problems(self, y: Array) -> list[tuple[Any, Array, str]]:
