@@ -4,8 +4,8 @@ each counts.
 The kernels of a model are sorted by the columns they see, and what those of one set say is added
 up: f = b + sum_t f_t. The share of a term is its variance on the training rows over the sum of the
 variances of all terms. Of `KernelDictionary.interactions` and independent columns these are Sobol's
-indices of f; correlated columns have correlated terms, whose correlation is listed beside them. A
-linear kernel of several columns is a sum over these, and is taken apart.
+indices of f; correlated columns have correlated terms. A linear kernel of several columns is a sum
+over these, and is taken apart.
 
 A kernel of all columns can say what single columns say, too. What it says is regressed on functions
 of single columns, and if asked of pairs that act together in it, by kernel ridge regression on the
@@ -60,28 +60,16 @@ class Term(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Decomposition:
     """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a
     constant model.
 
-    values (T, n, K) : the terms at the training rows, without their means, for K outputs;
-    correlations (T, T) : between terms, over rows and outputs; parts : what gives them at any rows.
+    ``parts`` gives them at any rows.
     """
 
     terms: tuple[Term, ...]
-    values: Array
-    correlations: Array
     parts: TermValues
-
-    def __repr__(self) -> str:
-        listed = ", ".join(
-            f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6]
-        )
-        return (
-            f"Decomposition({len(self.terms)} terms: "
-            f"{listed}{', …' if len(self.terms) > 6 else ''})"
-        )
 
 
 def decompose(
@@ -105,7 +93,7 @@ def decompose(
     Returns
     -------
     Decomposition
-        The terms of the model with share and correlation.
+        The terms of the model, each with its share.
 
     Raises
     ------
@@ -135,9 +123,7 @@ def decompose(
     by_size = np.argsort(-variances, kind="stable")
     order = by_size[variances[by_size] > 1e-12 * total].tolist()
     terms = tuple(Term(parts.columns[t], float(variances[t] / total)) for t in order)
-    flat = values[order].reshape(len(order), int(np.prod(values.shape[1:])))
-    flat = flat / np.linalg.norm(flat, axis=1, keepdims=True)
-    return Decomposition(terms, values[order], flat @ flat.T, parts)
+    return Decomposition(terms, parts)
 
 
 class TermValues:
