@@ -47,7 +47,7 @@ from mklcore.kernels.features import FeatureMap, Features, Nystroem, sum_by_kern
 from mklcore.lp.reweighting import certifies
 from mklcore.lp.schedule import fit_weighted, on_root
 from mklcore.parameters import check_choice
-from mklcore.problem.driver import Iterate, Method, Status, Trace, run, warn_unless_converged
+from mklcore.problem.driver import Fit, Iterate, Method, Status, Trace, run, warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import Penalty
 from mklcore.problem.problem import WarmStart
@@ -55,7 +55,7 @@ from mklcore.problem.problem import WarmStart
 LOSSES = ("squared", "logistic", "squared_hinge")
 _SAMPLE = 10_000  # rows for landmarks, widths and scales
 _TARGET = "\0target"  # the target of a table in memory, a name that no column has
-_BLOCK = 100_000  # rows of a Parquet block, unless one row group has more
+_BLOCK = 100_000  # rows of a block of a table in memory
 _BYTES = 2**25  # of a CSV block
 _PIECE = 4096  # rows whose features are computed at a time
 _SHARE = 0.03  # the quadratic model of a Newton step is solved to this share of the gap,
@@ -144,8 +144,15 @@ def fit_rows(
         )
         stack, y = model.training_stack(drawn.X, drawn.y)
         positive = model.classes_[1] if is_classifier(model) else None
-        fit = _from_sums if loss == "squared" else _by_newton
-        fit(model, stack, y if positive is None else signs(y, 1), positive, table)
+        solve = _from_sums if loss == "squared" else _by_newton
+        signed = y if positive is None else signs(y, 1)
+        fit, v, intercept = solve(model, stack, signed, positive, table)
+    warn_unless_converged(fit, tol)
+    model._publish(fit)
+    model._remember_kernels(stack.take(np.empty(0, dtype=np.int64)))
+    spread = stack.spread(fit.weights)
+    model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)
+    model.intercept_ = intercept
     if table.data is not None:
         _know_table(model, table.data)
     model.dual_coef_ = _NONE
@@ -420,29 +427,16 @@ def _read_errors() -> tuple[type[Exception], ...]:
 
 
 def _parquet(file: Path) -> tuple[list[str], list[Any]]:
-    """The columns, and blocks of whole row groups."""
+    """The columns, and a block for every row group."""
     parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
     footer = parquet.read_metadata(file)
-    blocks = list[Any]()
-    groups = list[int]()
-    rows = 0
-    for k in range(footer.num_row_groups):
-        groups = [*groups, k]
-        rows = rows + footer.row_group(k).num_rows
-        if rows >= _BLOCK or k == footer.num_row_groups - 1:
-            blocks.append(partial(_row_groups, str(file), groups))
-            groups = []
-            rows = 0
+    blocks = [partial(_row_group, str(file), k) for k in range(footer.num_row_groups)]
     return list(parquet.read_schema(file).names), blocks
 
 
-def _row_groups(
-    file: str,
-    groups: list[int],
-    columns: list[str],
-) -> Iterator[pandas.DataFrame]:
+def _row_group(file: str, group: int, columns: list[str]) -> Iterator[pandas.DataFrame]:
     parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
-    batches = parquet.ParquetFile(file).iter_batches(2**16, row_groups=groups, columns=columns)
+    batches = parquet.ParquetFile(file).iter_batches(2**16, row_groups=[group], columns=columns)
     return (batch.to_pandas() for batch in batches)
 
 
@@ -580,29 +574,19 @@ def _from_sums(
     y: Array,
     positive: Any,
     table: _RowSource,
-) -> None:
+) -> tuple[Fit, Array, float]:
     """Fit the squared loss from the sums over all rows, centred by hand."""
     means = stack.table.mean(axis=0, dtype=np.float64)
     near = np.append(means, y.mean())
     sums = table.each(partial(_squares, stack.transform, positive, near))
     ones, squares = reduce(_added, sums)
     root, target = on_root(stack, squares - np.outer(ones, ones / table.n))
-    fit = fit_weighted(
-        root,
-        target,
-        model.C,
-        model.loss_in_use,
-        model.penalty_in_use,
-        False,
-        tol=model.tol,
-        max_iter=model.max_iter,
-    )
-    warn_unless_converged(fit, model.tol)
-    model._publish(fit)
-    model._remember_kernels(root)
+    loss = model.loss_in_use
+    rest = {"tol": model.tol, "max_iter": model.max_iter}
+    fit = fit_weighted(root, target, model.C, loss, model.penalty_in_use, False, **rest)
     means = near + ones / table.n
-    coefficients = stack.spread(model.weights_) * model.feature_coef_
-    model.intercept_ = float(means[-1] - means[:-1] @ coefficients)
+    v = root.spread(fit.weights) * root.coefficients(fit.dual_coef)
+    return fit, v, float(means[-1] - means[:-1] @ v)
 
 
 # Logistic loss and squared hinge
@@ -759,7 +743,7 @@ def _by_newton(
     y: Array,
     positive: Any,
     table: _RowSource,
-) -> None:
+) -> tuple[Fit, Array, float]:
     """Solve on the sample alone, then on all rows from there."""
     loss = model.loss_in_use
     penalty = model.penalty_in_use
@@ -777,14 +761,4 @@ def _by_newton(
 
     method = _RowsNewton(stack, all_rows, model.C, penalty, tol, near.start)
     fit = run(method, tol=tol, max_iter=model.max_iter)
-    warn_unless_converged(fit, tol)
-    model._publish(fit)
-    model._remember_kernels(stack.take(np.empty(0, dtype=np.int64)))
-    spread = stack.spread(fit.weights)
-    v = method.start[0]
-    model.feature_coef_ = np.divide(
-        v,
-        spread,
-        out=np.zeros_like(v),
-        where=spread > 0.0,
-    )
+    return fit, *method.start
