@@ -179,8 +179,8 @@ def _as_read_by(model: Any, data: Dataset) -> Dataset:
     places = [data.feature_names.index(name) for name in names]
     # longer rows are none that the model was fitted on
     room = (model.n_features_in_ - len(names)) // max(len(strings), 1)
-    sequences = [(name, [one[:room] for one in rows]) for name, rows in data.sequences]
-    texts = [(name, cut(rows, room)) for name, rows in data.texts]
+    sequences: Any = [(name, [one[:room] for one in rows]) for name, rows in data.sequences]
+    texts: Any = [(name, cut(rows, room)) for name, rows in data.texts]
     return Dataset(
         data.X[:, places],
         data.y,

@@ -265,7 +265,7 @@ def _known(root: str, max_bytes: int) -> tuple[dict[str, _Part], dict[str, Any]]
     kinds = [getattr(estimators, name) for name in estimators.__all__]
     for algorithm in catalog.ESTIMATORS.values():
         kinds += [algorithm.classifier, algorithm.regressor, algorithm.novelty]
-    dataclasses = [entry.spec for entry in (KERNELS | SEQUENCE_KERNELS).values()]
+    dataclasses: list[Any] = [entry.spec for entry in (KERNELS | SEQUENCE_KERNELS).values()]
     dataclasses += (COMPOSED | LOSSES | PENALTIES | BASES).values()
     dataclasses += _DATACLASSES
     parts = [
