@@ -248,7 +248,7 @@ _DATACLASSES: tuple[Any, ...] = (
 class _Part(NamedTuple):
     """A class by its name: how its objects are taken apart, and made again."""
 
-    kind: type
+    kind: Any
     take: Callable[[Any], dict[str, Any]]
     make: Callable[..., Any]
     names: frozenset[str] | None = None  # None: ``make`` refuses others
