@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,7 @@ NORM_ROOM = 0.09  # least distance of two ticks of a norm, as a share of the axi
 PAD = 0.02  # room on both sides of a path, as a share of the axis
 MOST_TICKS = 8
 Ticks = tuple[tuple[float, str], ...]
-
-
-class AxisJson(TypedDict):
-    """An axis as the player ``chart`` draws it; ticks are (place from 0 to 1, text)."""
-
-    title: str
-    ticks: list[tuple[float, str]]
-    low: float
-    high: float
+Json = dict[str, Any]  # what a player shows
 
 
 @dataclass(frozen=True)
@@ -53,8 +45,8 @@ class Scale:
         share = (at - low) / ((high - low) or 1.0)
         return round(min(max(share, 0.0), 1.0), 5)
 
-    def to_json(self) -> AxisJson:
-        """The axis for a player."""
+    def to_json(self) -> Json:
+        """The axis for a player; ticks are (place from 0 to 1, text)."""
         ticks = [(self.at(value), text) for value, text in self.ticks]
         return {"title": self.title, "ticks": ticks, "low": self.low, "high": self.high}
 

@@ -11,20 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.figures import axes, captions, player_data, style
-from mklcore.figures.axes import Scale, norm_positions
-from mklcore.figures.player_data import ChartJson, LineJson
+from mklcore.figures.axes import Json, Scale, norm_positions
 from mklcore.figures.style import graph_objects as go
 
 NO_PATH = "No path yet. Choose a range and press Compute."
 OTHER_KERNELS = "the other kernels"
-MANY_POINTS = 20
+MARK = 5  # pixels of a measured point of a bound's curve
 DASHES = {"solid": "———", "dash": "– – –", "dot": "· · ·", "dashdot": "–·–·", "longdash": "—— ——"}
 # The names of dashes in plotly, by their lengths in players.
 DASH_NAMES = {(): "solid", (6, 4): "dash", (2, 3): "dot"}
@@ -36,19 +34,14 @@ SPREAD = 0.7  # how much of the distance the markers of one row take
 ROW_HEIGHT = 34
 MARK_HEIGHT = 14
 LABEL_GAP = 14  # least distance of two labels at line ends, in pixels
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+SYMBOLS = tuple(style.GLYPHS)
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
 # Along a path
 
 
-def weight_path(
-    path: Any,
-    index: int | None = None,
-    *,
-    dark: bool = False,
-) -> go.Figure:
+def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
     """Kernel weights θ along the path, one line per kernel, with a cursor at the point ``index``.
 
     The six kernels with the largest weights anywhere on the path have colours and labels; the
@@ -66,38 +59,20 @@ def score_path(
     references: Sequence[tuple[str, float]] = (),
     dark: bool = False,
 ) -> go.Figure:
-    """Training (grey) and validation (dashed) scores along the path, with a cursor at ``index``.
+    """Training (grey) and validation scores along the path, with a cursor at ``index``.
 
-    Points not solved to tolerance are hollow. ``references`` are scores of other models by name,
-    drawn as dotted lines; one that is far away is written at the end of the scale instead.
+    ``references`` are scores of other models by name, drawn as dotted lines; one that is far away
+    is written at the end of the scale instead.
     """
     if len(path.values) == 0:
         return style.empty_figure(NO_PATH, dark)
     drawn = player_data.scores_chart(path, dark, references=references)
     if drawn is None:
         return style.empty_figure("No score was measured on this path.", dark)
-    figure = _static(path, drawn, index, dark)
-    unsolved = ~captions.solved(path)
-    if unsolved.any():
-        scores = [np.asarray(values) for _, values in captions.scores(path)]
-        measured = [values for values in scores if np.isfinite(values).any()]
-        figure.add_scatter(
-            x=norm_positions(path.values)[unsolved],
-            y=measured[-1][unsolved],
-            name="not solved to tolerance",
-            mode="markers",
-            marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
-            hovertemplate="not solved to tolerance<extra></extra>",
-        )
-    return figure
+    return _static(path, drawn, index, dark)
 
 
-def _static(
-    path: Any,
-    drawn: ChartJson,
-    index: int | None,
-    dark: bool,
-) -> go.Figure:
+def _static(path: Any, drawn: Json, index: int | None, dark: bool) -> go.Figure:
     """The first panel of a player of ``path`` as a static figure, with its cursor at a point."""
     panel = drawn["panels"][0]
     positions = norm_positions(path.values)
@@ -105,16 +80,14 @@ def _static(
     at = int(order[-1]) if index is None else captions.checked(path, index)
     alt = f"{drawn['alt']} {drawn['said'][at]}"
     figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
-    labelled: list[LineJson] = []
-    others: list[LineJson] = []
-    for line in panel["lines"]:
-        (labelled if line.get("label") else others).append(line)
-    # Lines without a label are one trace: hundreds of traces would make plotly slow.
-    groups = [(line["name"], [line]) for line in labelled]
-    if others:
-        groups.insert(0, (OTHER_KERNELS, others))
     solved = captions.solved(path)[order]
     symbol = captions.symbol(path.param)
+    labelled = [line for line in panel["lines"] if "label" in line]
+    groups = [(line["name"], [line]) for line in labelled]
+    # Lines without a label are one trace: hundreds of traces would make plotly slow.
+    others = [line for line in panel["lines"] if "label" not in line]
+    if others:
+        groups.insert(0, (OTHER_KERNELS, others))
     for name, lines in groups:
         first = lines[0]
         dash = DASH_NAMES[tuple(first.get("dash", ()))]
@@ -133,22 +106,26 @@ def _static(
     annotations = []
     for line in labelled:
         label = style.short(line["label"], 40)
-        annotations.append(_end_label(label, line["label_colour"], line["label_at"], None))
+        annotations.append(_end_label(label, line["label_colour"], line["label_at"]))
     figure.layout.annotations = annotations
     y = panel["y"]
     span = y["high"] - y["low"]
-    ticks = {
-        "tickvals": [y["low"] + place * span for place, _ in y["ticks"]],
-        "ticktext": [text for _, text in y["ticks"]],
-    }
-    limits = [y["low"] - 0.01 * span, y["high"]]
-    title = y["title"] or panel["title"]
     figure.update_xaxes(axes.parameter_axis(path).plotly())
-    figure.update_yaxes(title=title, range=limits, zeroline=True, **ticks)
+    figure.update_yaxes(
+        title=y["title"] or panel["title"],
+        range=[y["low"] - 0.01 * span, y["high"]],
+        zeroline=True,
+        tickvals=[y["low"] + place * span for place, _ in y["ticks"]],
+        ticktext=[text for _, text in y["ticks"]],
+    )
     if index is not None:
-        cursor = {"color": style.theme(dark).ink, "width": 1.5}
-        figure.add_vline(float(positions[at]), name="cursor", line=cursor)
+        _add_cursor(figure, positions[at], dark)
     return figure
+
+
+def _add_cursor(figure: go.Figure, place: float, dark: bool) -> None:
+    line = {"color": style.theme(dark).ink, "width": 1.5}
+    figure.add_vline(float(place), name="cursor", line=line)
 
 
 def choice_band(
@@ -220,8 +197,7 @@ def choice_band(
     figure.update_xaxes(axes.whole("kernels s", sizes[0], sizes[-1]).plotly())
     figure.update_yaxes(title="objective")
     if index is not None:
-        place = float(path.values[captions.checked(path, index)])
-        figure.add_vline(place, name="cursor", line={"color": tone.ink, "width": 1.5})
+        _add_cursor(figure, path.values[captions.checked(path, index)], dark)
     return figure
 
 
@@ -283,12 +259,7 @@ def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> N
     figure.layout.annotations += tuple(annotations)
 
 
-def _end_label(
-    text: str,
-    colour: str,
-    y: float,
-    x: float | None,
-) -> dict[str, Any]:
+def _end_label(text: str, colour: str, y: float, x: float | None = None) -> dict[str, Any]:
     """A label at the share ``y`` of the height, to the right of ``x`` or of the right edge."""
     place = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
     place |= {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
@@ -456,13 +427,7 @@ def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
     """An empty figure with two axes of shares and their diagonal."""
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
     line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
-    figure.add_scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        line=line,
-        hoverinfo="skip",
-    )
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
     ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
     figure.update_xaxes(title=x_title, **ends)
     figure.update_yaxes(title=y_title, **ends)
@@ -547,13 +512,23 @@ def bound_curves(
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     values = np.asarray(x, dtype=float)[order]
     heights = []
+    sentences = []
     for curve in curves:
         y = np.asarray(curve.y, dtype=float)[order]
-        heights.append(np.where(np.isfinite(y) & (y > 0), y, np.nan))
+        y = np.where(np.isfinite(y) & (y > 0), y, np.nan)
+        heights.append(y)
+        finite = y[np.isfinite(y)]
+        if finite.size:
+            ends = f"{style.number(finite[0])} to {style.number(finite[-1])}"
+            sentences.append(f"{curve.name} from {ends}")
     extent = np.concatenate([*heights, [level] if level else []])
     if not np.isfinite(extent).any():
         return style.empty_figure("Nothing to draw yet. Choose other values on the left.", dark)
-    alt = _bounds_alt(values, curves, heights, x_title, level)
+    listed = style.joined(sentences)
+    along = f"{x_title} from {style.number(values[0])} to {style.number(values[-1])}"
+    alt = f"{listed[:1].upper()}{listed[1:]}, over {along}."
+    if level:
+        alt += f" A bound of {style.number(level)} or more says nothing."
     margin = {"l": 60, "r": 100, "t": 14, "b": 46}
     figure = style.new_figure(alt, dark, 380, margin=margin)
     positions, scale = _bound_axis(kind, x_title, values)
@@ -566,7 +541,7 @@ def bound_curves(
     tone = style.theme(dark)
     colours = {"train": tone.grey, "test": tone.ink}
     widths = {"bound": 4, "other": 1.5}
-    ends = []
+    labels = []
     for curve, y in zip(curves, heights, strict=True):
         drawn = np.flatnonzero(np.isfinite(y))
         colour = colours.get(curve.role, tone.muted)
@@ -577,9 +552,7 @@ def bound_curves(
             ),
         }
         if curve.role == "test" or drawn.size == 1:
-            size = 6 if len(values) <= MANY_POINTS else 4
-            marker = {"size": 8 if len(values) == 1 else size, "color": colour}
-            options |= {"mode": "lines+markers", "marker": marker}
+            options |= {"mode": "lines+markers", "marker": {"size": MARK, "color": colour}}
         if curve.error is not None:
             errors = np.asarray(curve.error)[order]
             options["error_y"] = {"type": "data", "array": errors, "thickness": 1, "width": 0}
@@ -591,8 +564,8 @@ def bound_curves(
             end = None
             if last < len(values) - 1:
                 end = float(np.log10(positions[last]) if scale.log else positions[last])
-            ends.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
-    _label_ends(figure, ends, dark)
+            labels.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
+    _label_ends(figure, labels, dark)
     return figure
 
 
@@ -605,33 +578,7 @@ def _bound_axis(kind: str, title: str, values: Array) -> tuple[Array, Scale]:
     return values, axes.whole(title, float(values[0]), float(values[-1]))
 
 
-def _bounds_alt(
-    values: Array,
-    curves: Sequence[Curve],
-    heights: Sequence[Array],
-    title: str,
-    level: float | None,
-) -> str:
-    ends = []
-    for curve, y in zip(curves, heights, strict=True):
-        finite = y[np.isfinite(y)]
-        if finite.size:
-            first = style.number(finite[0])
-            ends.append(f"{curve.name} from {first} to {style.number(finite[-1])}")
-    listed = style.joined(ends)
-    low = style.number(values[0])
-    high = style.number(values[-1])
-    alt = f"{listed[:1].upper()}{listed[1:]}, over {title} from {low} to {high}."
-    return f"{alt} A bound of {style.number(level)} or more says nothing." if level else alt
-
-
-def _shade_vacuous(
-    figure: go.Figure,
-    level: float,
-    top: float,
-    text: str,
-    dark: bool,
-) -> None:
+def _shade_vacuous(figure: go.Figure, level: float, top: float, text: str, dark: bool) -> None:
     """Shade everything above ``level``, with a ``text`` at its lower edge."""
     tone = style.theme(dark)
     shade = style.faded(tone.grey, 0.13)
@@ -665,28 +612,29 @@ def comparison_plot(
     series ends.
     """
     marks = marks or [("", row) for row in comparison.rows]
-    series = [name for name, _ in marks]
-    breaks = np.flatnonzero([before != after for before, after in pairwise(series)]) + 1
+    series = np.array([name for name, _ in marks])
     rows = np.arange(len(marks))
+    breaks = rows[1:][series[1:] != series[:-1]]
     places = rows + SERIES_GAP * np.searchsorted(breaks, rows, side="right")
-    columns = comparison.columns[part]
+    columns = range(len(comparison.columns))[part]
     height = 400
     if not ordered:
         height = 110 + max(MARK_HEIGHT * len(columns), ROW_HEIGHT) * len(marks)
     figure = style.new_figure(
-        _comparison_alt(comparison, part, y_title),
+        _comparison_alt(comparison, columns, y_title),
         dark,
         height,
         showlegend=True,
         legend=LEGEND,
         margin={"l": 52, "r": 16, "t": 48, "b": 48},
     )
+    tone = style.theme(dark)
     hues = [style.readable(hue, dark) for hue in style.family_hues().values()]
-    for k, column in enumerate(range(len(comparison.columns))[part]):
-        hue = hues[k] if k < len(hues) else style.theme(dark).grey
+    hues += [tone.grey] * len(columns)
+    for k, column in enumerate(columns):
         # Rows that stand one below the other have a line for each column.
         offset = 0.0 if ordered else SPREAD * ((k + 0.5) / len(columns) - 0.5)
-        _add_comparison(figure, comparison, column, places + offset, breaks, ordered, hue)
+        _add_comparison(figure, comparison, column, places + offset, breaks, ordered, hues[k])
     ticks = {
         "tickvals": places,
         "ticktext": style.shorts([tick for _, tick in marks], 26 if ordered else 48),
@@ -698,16 +646,14 @@ def comparison_plot(
         figure.update_xaxes(title=y_title)
         figure.update_yaxes(title=row_name, autorange="reversed", **ticks)
     if floor is not None:
-        line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
-        note = {"text": "Bayes error", "font": {"color": style.theme(dark).muted}}
+        line = {"color": tone.grey, "width": 1, "dash": "dot"}
+        note = {"text": "Bayes error", "font": {"color": tone.muted}}
         draw = figure.add_hline if ordered else figure.add_vline
         draw(floor, line=line, annotation=note, annotation_position="top left")
-    if len(breaks):
-        for name in dict.fromkeys(series):
-            middle = float(places[[other == name for other in series]].mean())
-            place = {"x": middle, "y": 1.0, "yref": "paper", "yanchor": "top"}
-            text = f"<b>{escape(name)}</b>"
-            figure.add_annotation(style.annotation(text, style.theme(dark).ink, **place))
+    for name in dict.fromkeys(series.tolist()) if len(breaks) else ():
+        middle = float(places[series == name].mean())
+        place = {"x": middle, "y": 1.0, "yref": "paper", "yanchor": "top"}
+        figure.add_annotation(style.annotation(f"<b>{escape(name)}</b>", tone.ink, **place))
     return figure
 
 
@@ -720,7 +666,10 @@ def _add_comparison(
     ordered: bool,
     hue: str,
 ) -> None:
-    """Draw one column of a comparison, ours and the reference, at the ``places`` of its rows."""
+    """Draw one column of a comparison, ours and the reference, at the ``places`` of its rows.
+
+    A gap in the values at the ``breaks`` ends the line of a series.
+    """
     name = comparison.columns[column]
     rows = np.insert(np.array(comparison.rows, dtype=object), breaks, "").tolist()
     value_axis, row_axis = ("y", "x") if ordered else ("x", "y")
@@ -728,17 +677,15 @@ def _add_comparison(
         ("ours", "circle", "solid", 2, -SHIFT),
         ("reference", "diamond-open", "dash", 1, SHIFT),
     ):
-        # A gap in the values ends the line of a series.
-        values = np.insert(getattr(comparison, source)[:, column], breaks, np.nan)
         errors = getattr(comparison, f"{source}_error")[:, column]
         errors = np.nan_to_num(np.insert(errors, breaks, np.nan))
         bars = {"array": errors, "thickness": 1.2, "width": 3, "color": hue}
-        is_ours = source == "ours"
         coordinates = {
-            value_axis: values,
+            value_axis: np.insert(getattr(comparison, source)[:, column], breaks, np.nan),
             row_axis: np.insert(places + shift, breaks, np.nan),
             f"error_{value_axis}": bars if errors.any() else None,
         }
+        is_ours = source == "ours"
         figure.add_scatter(
             **coordinates,
             name=style.short(name, 30) + ("" if is_ours else ", reference"),
@@ -754,28 +701,21 @@ def _add_comparison(
         )
 
 
-def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
-    columns = []
-    for k in range(len(comparison.columns))[part]:
+def _comparison_alt(comparison: Any, columns: Sequence[int], title: str) -> str:
+    sentences = []
+    for k in columns:
         cells = []
-        for row, ours, reference in zip(
-            comparison.rows, comparison.ours[:, k], comparison.reference[:, k], strict=True
-        ):
+        pairs = zip(comparison.ours[:, k], comparison.reference[:, k], strict=True)
+        for row, (ours, reference) in zip(comparison.rows, pairs, strict=True):
             values = [style.number(ours)] if np.isfinite(ours) else []
             if np.isfinite(reference):
                 values.append(f"reference {style.number(reference)}")
             cells.append(f"{row} {' against '.join(values) or 'unknown'}")
-        columns.append(f"{comparison.columns[k]}: {', '.join(cells)}")
-    return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."
+        sentences.append(f"{comparison.columns[k]}: {', '.join(cells)}")
+    return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(sentences)}."
 
 
-def agreement_plot(
-    comparison: Any,
-    part: slice,
-    *,
-    title: str,
-    dark: bool = False,
-) -> go.Figure:
+def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> go.Figure:
     """Draw the columns ``part`` of a comparison as one dot per cell, the reference across and ours
     upwards, each with its standard error, and the diagonal where both are the same.
 
@@ -787,63 +727,47 @@ def agreement_plot(
     values = both[:, known]
     if not values.size:
         return style.empty_figure("No cell has a number of ours and of the reference.", dark)
-    log = bool(values.min() > 0 and values.max() > 20.0 * values.min())
-    figure = style.new_figure(
-        _agreement_alt(comparison, part, known, title),
-        dark,
-        430,
-        showlegend=True,
-        legend=LEGEND,
-        margin={"l": 60, "r": 16, "t": 48, "b": 52},
+    columns = comparison.columns[part]
+    apart = np.where(known, np.abs(both[1] - both[0]), -1.0)
+    row, column = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    reference, ours = map(style.number, both[:, row, column])
+    alt = (
+        f"{title[:1].upper()}{title[1:]}: ours against the reference in {known.sum()} cells, with "
+        f"the diagonal where both are the same. The farthest from it is "
+        f"{columns[column]} at {comparison.rows[row]}: ours {ours}, reference {reference}."
     )
-    ends = [float(values.min()), float(values.max())]
-    tone = style.theme(dark)
+    margin = {"l": 60, "r": 16, "t": 48, "b": 52}
+    figure = style.new_figure(alt, dark, 430, showlegend=True, legend=LEGEND, margin=margin)
     figure.add_scatter(
-        x=ends,
-        y=ends,
+        x=[values.min(), values.max()],
+        y=[values.min(), values.max()],
         mode="lines",
-        line={"color": tone.grey, "width": 1},
+        line={"color": style.theme(dark).grey, "width": 1},
         hoverinfo="skip",
         showlegend=False,
     )
+    errors = np.nan_to_num([comparison.reference_error[:, part], comparison.ours_error[:, part]])
     hues = style.six_hues(dark)
-    for k, column in enumerate(comparison.columns[part]):
+    for k, name in enumerate(columns):
         kept = known[:, k]
         if not kept.any():
             continue
         hue = hues[k % len(hues)]
-        errors = []
-        for table in (comparison.reference_error, comparison.ours_error):
-            known_errors = np.nan_to_num(table[:, part][kept, k])
-            faded = style.faded(hue, 0.6)
-            errors.append({"array": known_errors, "thickness": 1, "width": 0, "color": faded})
+        bars = {"thickness": 1, "width": 0, "color": style.faded(hue, 0.6)}
         figure.add_scatter(
             x=both[0, kept, k],
             y=both[1, kept, k],
-            error_x=errors[0],
-            error_y=errors[1],
-            name=style.short(column, 30),
+            error_x=bars | {"array": errors[0, kept, k]},
+            error_y=bars | {"array": errors[1, kept, k]},
+            name=style.short(name, 30),
             mode="markers",
             marker={"size": 8, "symbol": SYMBOLS[k % len(SYMBOLS)], "color": hue},
             customdata=np.array(comparison.rows, dtype=object)[kept].tolist(),
-            hovertemplate=f"{style.short(column, 40)} at %{{customdata}}: ours %{{y:.3g}}, "
+            hovertemplate=f"{style.short(name, 40)} at %{{customdata}}: ours %{{y:.3g}}, "
             "reference %{x:.3g}<extra></extra>",
         )
-    kind = {"type": "log"} if log else {}
+    is_wide = values.min() > 0 and values.max() > 20.0 * values.min()
+    kind = {"type": "log"} if is_wide else {}
     figure.update_xaxes(title=f"reference: {title}", **kind)
     figure.update_yaxes(title=f"ours: {title}", **kind)
     return figure
-
-
-def _agreement_alt(comparison: Any, part: slice, known: Mask, title: str) -> str:
-    ours = comparison.ours[:, part]
-    reference = comparison.reference[:, part]
-    apart = np.where(known, np.abs(ours - reference), -1.0)
-    row, column = np.unravel_index(int(np.argmax(apart)), apart.shape)
-    numbers = [style.number(table[row, column]) for table in (ours, reference)]
-    return (
-        f"{title[:1].upper()}{title[1:]}: ours against the reference in {known.sum()} cells, with "
-        f"the diagonal where both are the same. The farthest from it is "
-        f"{comparison.columns[part][column]} at {comparison.rows[row]}: ours {numbers[0]}, "
-        f"reference {numbers[1]}."
-    )

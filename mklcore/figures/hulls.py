@@ -11,7 +11,7 @@ for every node that is drawn at any point.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,16 +165,10 @@ def hull_layout(
     """
     model = models[0]
     has_variables = model.design_.graph is None
-    variables: list[str] = []
-    ranked: list[int] = []
-    two: tuple[int, int] | None = None
-    if has_variables:
-        variables = variable_names(names, len(model.hull_[0]))
-        ranked = most_relevant(models)
-        if pair is not None:
-            two = _checked_pair(pair, len(variables))
-        elif len(variables) > 1:
-            two = (min(ranked[:2]), max(ranked[:2]))
+    variables = variable_names(names, len(model.hull_[0])) if has_variables else []
+    ranked = most_relevant(models) if has_variables else []
+    if pair is None and len(variables) > 1:
+        pair = (min(ranked[:2]), max(ranked[:2]))
 
     def reading_order(node: Any) -> tuple[int, Any]:
         return _depth(model, node), [-level for level in node] if has_variables else str(node)
@@ -193,19 +187,10 @@ def hull_layout(
         places=tuple(places[node] for node in nodes),
         parents=tuple(parents),
         variables=tuple(variables),
-        pair=two,
+        pair=pair,
         top_level=int(model.design_.q) if has_variables else 0,
         bars=tuple(ranked[:N_RELEVANT]),
     )
-
-
-def _checked_pair(variables: Sequence[int], p: int) -> tuple[int, int]:
-    pair = tuple(variables)
-    if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= i < p for i in pair):
-        raise ParameterError(
-            f"Two different variables from 0 to {p - 1} are needed; got {variables!r}."
-        )
-    return pair[0], pair[1]
 
 
 def _largest_nodes(models: Sequence[Any]) -> set[Levels]:
@@ -219,17 +204,15 @@ def _largest_nodes(models: Sequence[Any]) -> set[Levels]:
         largest = max(norms) or 1.0
         for node, norm in zip(model.hull_, norms, strict=True):
             peaks[node] = max(norm / largest, peaks.get(node, 0.0))
+    depths = {node: _depth(models[0], node) for node in peaks}
+    needed: dict[Levels, set[Levels]] = {}
+    for node in sorted(peaks, key=depths.__getitem__):
+        above = [needed[parent] for parent in _parents(models[0], node)]
+        needed[node] = {node}.union(*above)
     drawn: set[Levels] = set()
-    ranked = sorted(peaks, key=lambda node: (-peaks[node], _depth(models[0], node), node))
-    for node in ranked:
-        needed = {node}
-        stack = [node]
-        while stack:
-            missing = set(_parents(models[0], stack.pop())) - drawn - needed
-            needed |= missing
-            stack += missing
-        if len(drawn | needed) <= N_NODES:
-            drawn |= needed
+    for node in sorted(peaks, key=lambda node: (-peaks[node], depths[node], node)):
+        if len(drawn | needed[node]) <= N_NODES:
+            drawn |= needed[node]
     return drawn
 
 
@@ -332,33 +315,25 @@ def _cells(
     if layout.pair is None:
         return []
     cells = []
-    for node, first, second in _in_slice(model.hull_, layout.pair):
+    for node in (*model.hull_, *model.sources_):
+        first, second = (node[i] for i in layout.pair)
+        if first + second < sum(node):
+            continue
         name = node_name(node, layout.variables, model)
+        if node not in norms:
+            share = model.sources_[node]
+            hover = _source_hover(name, share)
+            cells.append([first, second, "next", _share(share), False, hover])
+            continue
         extreme = node in model.extreme_points_
+        kind = "hull"
+        hover = f"{name}: in the hull for what is below it, adds nothing itself"
         if norms[node] > ACTIVE * largest:
             kind = "active"
             hover = _hover(name, norms[node], largest)
-        else:
-            kind = "hull"
-            hover = f"{name}: in the hull for what is below it, adds nothing itself"
-        if extreme:
-            hover += "; extreme point"
-        share = round(norms[node] / largest, 5)
-        cells.append([first, second, kind, share, extreme, hover])
-    for node, first, second in _in_slice(model.sources_, layout.pair):
-        share = model.sources_[node]
-        hover = _source_hover(node_name(node, layout.variables, model), share)
-        cells.append([first, second, "next", _share(share), False, hover])
+        hover += "; extreme point" * extreme
+        cells.append([first, second, kind, round(norms[node] / largest, 5), extreme, hover])
     return cells
-
-
-def _in_slice(nodes: Iterable[Levels], pair: tuple[int, int]) -> Iterator[tuple[Levels, int, int]]:
-    """The nodes that contain no variable but those of ``pair``, each with its two levels."""
-    for node in nodes:
-        first = node[pair[0]]
-        second = node[pair[1]]
-        if first + second == sum(node):
-            yield node, first, second
 
 
 def _said(model: Any, layout: HullLayout, outside: Sequence[Sequence[Any]]) -> str:
@@ -423,19 +398,11 @@ def hull_json(
 
     ``numbers`` (p,) are the columns' numbers in their table, from 1 on.
     """
+    keys = ("x", "depth", "lane", "name", "parents", "id")
+    ids = [node_id(node, numbers) for node in layout.nodes]
     nodes = []
-    for k, node in enumerate(layout.nodes):
-        x, depth, lane = layout.places[k]
-        nodes.append(
-            {
-                "id": node_id(node, numbers),
-                "name": layout.names[k],
-                "x": x,
-                "depth": depth,
-                "lane": lane,
-                "parents": list(layout.parents[k]),
-            }
-        )
+    for place, *parts in zip(layout.places, layout.names, layout.parents, ids, strict=True):
+        nodes.append(dict(zip(keys, (*place, *parts), strict=True)))
     grid = None
     if layout.pair is not None:
         first, second = layout.pair
@@ -515,18 +482,15 @@ def hull_graph(
 
 
 def _edges(
-    figure: go.Figure,
-    layout: HullLayout,
-    nodes: Sequence[Sequence[Any]],
-    line: dict[str, Any],
+    figure: go.Figure, layout: HullLayout, nodes: Sequence[Sequence[Any]], line: dict[str, Any]
 ) -> None:
     """Lines from the ``nodes`` of a state to their parents."""
-    x: list[float | None] = []
-    y: list[float | None] = []
+    ends: list[Any] = []
     for k, *_ in nodes:
         for parent in layout.parents[k]:
-            x += [layout.places[parent][0], layout.places[k][0], None]
-            y += [layout.places[parent][1], layout.places[k][1], None]
+            ends += [layout.places[parent], layout.places[k], (None, None)]
+    x = [end[0] for end in ends]
+    y = [end[1] for end in ends]
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name="edges")
 
 
@@ -541,18 +505,16 @@ def _nodes(
 ) -> None:
     """Marks of ``nodes`` of a state; the largest have a label where it touches no other label."""
     labelled: list[int] = []
-    labelled_places: dict[int, list[float]] = {}
     for k, *_ in sorted(nodes, key=lambda entry: -entry[1])[:N_LABELS]:
         x, depth, _ = layout.places[k]
-        row = labelled_places.setdefault(depth, [])
+        row = [layout.places[other][0] for other in labelled if layout.places[other][1] == depth]
         if all(abs(other - x) >= LABEL_GAP for other in row):
-            row.append(x)
             labelled.append(k)
-    shown = [k for k, *_ in nodes]
     labels = style.shorts([layout.names[k] for k in labelled], 14)
     texts = {}
     for k, label in zip(labelled, labels, strict=True):
         texts[k] = label + second_lines.get(k, "")
+    shown = [k for k, *_ in nodes]
     ids = []
     for k in shown:
         node = layout.nodes[k]

@@ -75,9 +75,6 @@ def test_wrong_arguments_are_refused_and_one_variable_has_no_grid(model):
     X = np.random.default_rng(5).standard_normal((40, 1))
     one = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, X[:, 0] ** 2)
     refused(
-        (lambda: hull_layout([model], pair=(0, 0)), "Two different variables from 0 to 3"),
-        (lambda: hull_layout([model], pair=(0, 4)), "Two different variables from 0 to 3"),
-        (lambda: hull_layout([one], pair=(0, 1)), "Two different variables"),
         (lambda: hull_graph(model, NAMES[:2]), "One name per variable"),
     )
     layout = hull_layout([one])

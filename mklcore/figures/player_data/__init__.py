@@ -13,40 +13,22 @@ from mklcore.figures.player_data.bars import (
     order,
     weight_bars,
 )
-from mklcore.figures.player_data.charts import (
-    ChartJson,
-    LineJson,
-    PanelJson,
-    bar_panel,
-    chart,
-    line,
-    panel,
-    scores_chart,
-    weights_chart,
-)
-from mklcore.figures.player_data.methods import MethodView, methods_json, peak_shares
+from mklcore.figures.player_data.charts import scores_chart, weights_chart
+from mklcore.figures.player_data.methods import MethodView, methods_json
 from mklcore.figures.player_data.path import path_json, picture_json, slider, texts
 from mklcore.figures.player_data.sliders import Places, SharedSlider, shared_slider
 
 __all__ = [
-    "ChartJson",
-    "LineJson",
     "MethodView",
-    "PanelJson",
     "Places",
     "SharedSlider",
-    "bar_panel",
     "bars_first",
-    "chart",
     "column_bars",
     "column_shares",
     "heights",
-    "line",
     "methods_json",
     "order",
-    "panel",
     "path_json",
-    "peak_shares",
     "picture_json",
     "scores_chart",
     "shared_slider",

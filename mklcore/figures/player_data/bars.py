@@ -3,73 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import captions, style
-from mklcore.figures.player_data.charts import CURSOR, Numbers, path_colours
+from mklcore.figures.axes import Json
+from mklcore.figures.player_data.charts import CURSOR, path_colours
 
 N_BARS = 12
 NAME_LENGTH = 32  # letters in the widest column of names
 LEAST_SCALE = 0.25  # share that a bar of full length stands for, at least
 
 
-class BarsJson(TypedDict):
-    """Bars at every point of a path: ``weights`` (L, B), ``most`` the value of a full bar.
-
-    ``full`` holds the whole names, ``tall`` tells that a list is too long to be seen at once, and
-    ``hollow`` which points are not solved to tolerance. Effects of columns also have their
-    ``numbers`` as text, the names to report when a bar is clicked (``picks``), and ``ticks`` at the
-    point ``ticked``.
-    """
-
-    chart: str
-    set: str
-    title: str
-    labels: list[str]
-    names: list[str]
-    full: list[str]
-    colours: list[str]
-    weights: list[Numbers]
-    hollow: list[bool]
-    most: float
-    unit: str
-    index: int
-    sortable: bool
-    tall: bool
-    numbers: NotRequired[list[list[str]]]
-    ticked: NotRequired[int]
-    ticks: NotRequired[Numbers]
-    picks: NotRequired[list[str | None] | None]
-
-
-class Bar(NamedTuple):
-    """A bar with its label, its whole name and its colour."""
-
-    label: str
-    name: str
-    colour: str
+Bar = tuple[str, str, str]  # its label, its whole name and its colour
 
 
 def bars_json(
-    path: Any,
-    bars: Sequence[Bar],
-    table: Array,
-    title: str,
-    most: float,
-    index: int,
-) -> BarsJson:
-    """The ``bars`` with heights ``table`` (L, B) at every point of a path."""
+    path: Any, bars: Sequence[Bar], table: Array, title: str, most: float, index: int
+) -> Json:
+    """The ``bars`` with heights ``table`` (L, B) at every point of a path.
+
+    ``most`` is the value of a full bar, ``tall`` tells that a list is too long to be seen at once,
+    and ``hollow`` which points are not solved to tolerance. Effects of columns also have their
+    ``numbers`` as text, the names to report when a bar is clicked (``picks``), and ``ticks`` at the
+    point ``ticked``.
+    """
     return {
         "chart": CURSOR,
         "set": "",
         "title": title,
         "labels": captions.point_labels(path),
-        "names": [bar.label for bar in bars],
-        "full": [bar.name for bar in bars],
-        "colours": [bar.colour for bar in bars],
+        **by_part(bars),
         "weights": table.tolist(),
         "hollow": (~captions.solved(path)).tolist(),
         "most": most,
@@ -78,6 +44,12 @@ def bars_json(
         "sortable": True,
         "tall": False,
     }
+
+
+def by_part(bars: Sequence[Bar]) -> Json:
+    """The labels, the whole names and the colours of bars."""
+    parts = ("names", "full", "colours")
+    return {part: [bar[k] for bar in bars] for k, part in enumerate(parts)}
 
 
 def heights(values: Any, shown: Sequence[int]) -> Array:
@@ -94,12 +66,7 @@ def shares_of(values: Any) -> Array:
     """Each entry (..., M) divided by the sum of its row; a row of zeros stays zero."""
     table = np.asarray(values, dtype=float)
     totals = table.sum(axis=-1, keepdims=True)
-    shares: Array = np.divide(
-        table,
-        totals,
-        out=np.zeros_like(table),
-        where=totals > 0,
-    )
+    shares: Array = table / np.where(totals > 0, totals, 1.0)
     return shares
 
 
@@ -130,21 +97,15 @@ def kernel_bars(
     labels = style.cuts([short_names[m] for m in shown], length)
     bars = []
     for m, label in zip(shown, labels, strict=True):
-        bars.append(Bar(label, path.kernel_names[m], colours[m]))
+        bars.append((label, path.kernel_names[m], colours[m]))
     n_others = len(path.kernel_names) - len(shown)
     if n_others:
         name = f"{n_others} others, summed"
-        bars.append(Bar(name, name, style.theme(dark).grey))
+        bars.append((name, name, style.theme(dark).grey))
     return bars
 
 
-def weight_bars(
-    path: Any,
-    *,
-    index: int,
-    dark: bool,
-    every: bool = False,
-) -> BarsJson:
+def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Json:
     """Bars of the kernels with the largest weights along a path, or a tall list of ``every``."""
     n_kernels = len(path.kernel_names)
     shown = order(path, n_kernels if every else N_BARS)
@@ -154,9 +115,7 @@ def weight_bars(
     most = style.positive_or_one(table[:, : len(shown)])
     title = "Every kernel at " if every else "Weights θ at "
     bars = kernel_bars(path, shown, colours, NAME_LENGTH, dark)
-    drawn = bars_json(path, bars, table, title, most, index)
-    drawn["tall"] = every
-    return drawn
+    return bars_json(path, bars, table, title, most, index) | {"tall": every}
 
 
 # Columns
@@ -185,7 +144,7 @@ def column_bars(
     index: int,
     dark: bool,
     at: int | None = None,
-) -> BarsJson:
+) -> Json:
     """Bars that show how far each source column moves the prediction along a path.
 
     ``columns`` have ``name``, ``effect``, ``alone`` and ``chance``; ``along`` (L, G) are their
@@ -196,11 +155,11 @@ def column_bars(
     ranked = bars_first(columns, effects)
     columns = [columns[k] for k in ranked]
     effects = effects[:, ranked]
-    shown = columns[:N_BARS]
+    names = [column.name for column in columns[:N_BARS]]
     target = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
     shares = column_shares(effects)
-    is_kernels = {column.name for column in columns} <= set(path.kernel_names)
-    noun = "kernel" if is_kernels and columns else "column"
+    is_kernels = columns and {column.name for column in columns} <= set(path.kernel_names)
+    noun = "kernel" if is_kernels else "column"
     drawn = bars_json(
         path,
         _column_rows(columns, target, dark),
@@ -209,15 +168,16 @@ def column_bars(
         max(LEAST_SCALE, float(shares.max(initial=0.0))),
         index,
     )
-    numbers = heights(effects, range(len(shown)))
-    drawn["unit"] = "%"
-    drawn["numbers"] = [[_amount(value) for value in row] for row in numbers]
-    drawn["ticked"] = index if at is None else at
     total = sum(column.effect for column in columns) or 1.0
-    others = [None] * (len(columns) > len(shown))
-    drawn["ticks"] = [*(column.alone / total for column in shown), *others]
-    drawn["picks"] = [*(column.name for column in shown), *others]
-    return drawn
+    others = [None] * (len(columns) > N_BARS)
+    amounts = [[_amount(value) for value in row] for row in heights(effects, range(len(names)))]
+    return drawn | {
+        "unit": "%",
+        "numbers": amounts,
+        "ticked": index if at is None else at,
+        "ticks": [*(column.alone / total for column in columns[:N_BARS]), *others],
+        "picks": [*names, *others],
+    }
 
 
 def _column_rows(columns: Sequence[Any], target: str, dark: bool) -> list[Bar]:
@@ -232,13 +192,13 @@ def _column_rows(columns: Sequence[Any], target: str, dark: bool) -> list[Bar]:
             f"{column.name} moves {target} by {_amount(column.effect)} on average; "
             f"alone by {_amount(column.alone)}"
         )
-        bars.append(Bar(label, name, grey if column.chance else hue))
+        bars.append((label, name, grey if column.chance else hue))
     if others:
         n_grey = sum(bool(column.chance) for column in others)
         name = style.counted(len(others), "other")
         if 0 < n_grey < len(others):
             name += f", {n_grey} grey"
-        bars.append(Bar(name, name, grey if n_grey == len(others) else hue))
+        bars.append((name, name, grey if n_grey == len(others) else hue))
     return bars
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.axes import Scale, linear, parameter_axis
-from mklcore.figures.player_data.bars import heights, kernel_bars, largest_first, shares_of
+from mklcore.figures.axes import Json, Scale, linear, parameter_axis
+from mklcore.figures.player_data.bars import (
+    by_part,
+    heights,
+    kernel_bars,
+    largest_first,
+    shares_of,
+)
 from mklcore.figures.player_data.charts import (
-    ChartJson,
-    PanelJson,
     certificate_marks,
     chart,
     panel,
@@ -36,22 +40,6 @@ class MethodView:
     title: str
     path: Any = None
     note: str = ""
-
-
-class MethodJson(TypedDict):
-    """A method in the player ``methods``: facts and weights (L, B) at the ``positions`` of points.
-
-    ``whole`` tells that the slider cannot stand between two points, ``hollow`` which points are not
-    solved to tolerance.
-    """
-
-    title: str
-    note: str
-    whole: bool
-    positions: list[float]
-    facts: list[list[str]]
-    hollow: list[bool]
-    weights: list[list[float]]
 
 
 def peak_shares(paths: Sequence[Any]) -> Array:
@@ -77,7 +65,7 @@ def methods_json(
     dark: bool,
     step: int = 0,
     cursor: str = "methods",
-) -> dict[str, Any]:
+) -> Json:
     """All players of several paths, by their places: "lead" (the slider), "chart" and "methods".
 
     The slider begins at ``step``. Raises ``ParameterError`` where the paths have different kernels.
@@ -87,30 +75,29 @@ def methods_json(
     peaks = peak_shares(paths)
     shown = largest_first(peaks, N_BARS)
     colours = style.distinct_colours(peaks, dark)
-    panels = _panels(methods, paths, score, peaks, colours, dark)
+    glyphs = style.distinct_glyphs(peaks)
+    panels = _panels(methods, paths, score, peaks, colours, glyphs, dark)
     drawn = []
     for method, weights_panel in zip(methods, panels, strict=False):
         drawn.append(_method(method, shown, weights_panel["xs"]))
     bars = kernel_bars(paths[0], shown, colours, NAME_LENGTH, dark) if paths else []
-    glyphs = style.distinct_glyphs(peaks)
     marks = [glyphs[m] for m in shown]
     most = [np.max(method["weights"]) for method in drawn if method["weights"]]
+    names = (
+        "at",
+        f"validation {score}",
+        f"train {score}",
+        "kernels used",
+        "certificate",
+        "solves, time",
+    )
     return {
         "lead": _lead(cursor, drawn, slider, step),
         "chart": _chart(cursor, panels, drawn, slider),
         "methods": {
             "chart": cursor,
-            "facts": [
-                "at",
-                f"validation {score}",
-                f"train {score}",
-                "kernels used",
-                "certificate",
-                "solves, time",
-            ],
-            "names": [bar.label for bar in bars],
-            "full": [bar.name for bar in bars],
-            "colours": [bar.colour for bar in bars],
+            "facts": list(names),
+            **by_part(bars),
             "marks": marks + [""] * (len(bars) - len(shown)),
             "methods": drawn,
             "most": style.positive_or_one(most),
@@ -118,40 +105,29 @@ def methods_json(
     }
 
 
-def _lead(
-    cursor: str, methods: Sequence[MethodJson], slider: SharedSlider, step: int
-) -> dict[str, Any]:
+def _lead(cursor: str, methods: Sequence[Json], slider: SharedSlider, step: int) -> Json:
     """The slider; its ``place`` is a step, or where it is ``free`` the best point of each."""
     steps = []
     for label, position, places in zip(slider.labels, slider.positions, slider.places, strict=True):
         steps.append({"label": label, "value": position, "places": list(places)})
-    place = {
-        "step": step,
-        "free": False,
-        "places": list(slider.places[step]),
-        "label": slider.labels[step],
-    }
     shown = []
     for method in methods:
         positions = method["positions"]
-        title = method["title"]
-        shown.append({"title": title, "positions": positions, "whole": method["whole"]})
+        shown.append({"title": method["title"], "positions": positions, "whole": method["whole"]})
+    begin = steps[step]
     return {
         "chart": cursor,
         "methods": shown,
         "sign": captions.symbol(slider.shared),
         "steps": steps,
-        "place": place,
+        "place": {"step": step, "free": False, "places": begin["places"], "label": begin["label"]},
         "turn": 1,
     }
 
 
 def _chart(
-    cursor: str,
-    panels: Sequence[PanelJson],
-    methods: Sequence[MethodJson],
-    slider: SharedSlider,
-) -> ChartJson:
+    cursor: str, panels: Sequence[Json], methods: Sequence[Json], slider: SharedSlider
+) -> Json:
     said = []
     for points in slider.indices:
         sentences = []
@@ -166,7 +142,7 @@ def _chart(
         panels,
         f"{count} side by side: shares of weight above, scores below.",
         said,
-        points=[list(points) for points in slider.indices],
+        points=list(map(list, slider.indices)),
         rows=[12.5, 10.5],
         left=9.5,
         narrow=3,
@@ -184,8 +160,9 @@ def _panels(
     score: str,
     peaks: Array,
     colours: Sequence[str],
+    glyphs: Sequence[str],
     dark: bool,
-) -> list[PanelJson]:
+) -> list[Json]:
     """A panel of shares of weight for each method, then a panel of scores for each.
 
     All panels of a row share their upright axis, which is written to the left of the first.
@@ -196,9 +173,8 @@ def _panels(
         values += [*path.train_score, *path.val_score]
     unit = "%" if score in captions.SHARES else ""
     scores_axis = linear(score, *style.around(values), unit)
-    last = paths[-1] if paths else None
-    above: list[PanelJson] = []
-    below: list[PanelJson] = []
+    above = []
+    below = []
     for k, method in enumerate(methods):
         if k == 1:
             shares_axis = _unlabelled(shares_axis)
@@ -210,56 +186,48 @@ def _panels(
             bottom = panel(bare, scores_axis, [])
         else:
             x = parameter_axis(path, captions.symbol(path.param))
-            glyphs = style.distinct_glyphs(peaks)
-            lines = weight_lines(path, shares_of(path.weights), peaks, colours, dark, glyphs=glyphs)
+            shares = shares_of(path.weights)
+            lines = weight_lines(path, shares, peaks, colours, dark, mark=glyphs)
             top = path_panel(path, replace(x, title="", ticks=()), shares_axis, lines)
             lines = score_lines(path, dark)
             for line in lines:
                 line["dot"] = True
-                if path is not last:
+                if path is not paths[-1]:
                     line["label"] = ""
-            bottom = path_panel(path, x, scores_axis, lines)
-            bottom["marks"] = certificate_marks(path)
-        top["title"] = method.title
-        top["suffix"] = str(2 * k + 1) if k else ""
-        bottom["suffix"] = str(2 * k + 2)
-        top["method"] = k
-        bottom["method"] = k
-        above.append(top)
-        below.append(bottom)
+            marks = certificate_marks(path)
+            bottom = path_panel(path, x, scores_axis, lines, marks=marks)
+        suffix = str(2 * k + 1) if k else ""
+        above.append(top | {"title": method.title, "suffix": suffix, "method": k})
+        below.append(bottom | {"suffix": str(2 * k + 2), "method": k})
     return above + below
 
 
 def _unlabelled(axis: Scale) -> Scale:
-    return replace(
-        axis,
-        title="",
-        ticks=tuple((value, "") for value, _ in axis.ticks),
-    )
+    return replace(axis, title="", ticks=tuple((value, "") for value, _ in axis.ticks))
 
 
 # The table below
 
 
-def _method(method: MethodView, shown: Sequence[int], positions: Sequence[float]) -> MethodJson:
+def _method(method: MethodView, shown: Sequence[int], positions: Sequence[float]) -> Json:
+    """A method in the table: facts and weights (L, B) at the ``positions`` of points.
+
+    ``whole`` tells that the slider cannot stand between two points, ``hollow`` which points are not
+    solved to tolerance.
+    """
     path = method.path
-    drawn: MethodJson = {
+    if path is None:
+        empty: Json = {name: [] for name in ("positions", "facts", "hollow", "weights")}
+        return empty | {"title": method.title, "note": method.note, "whole": False}
+    return {
         "title": method.title,
-        "note": method.note,
-        "whole": False,
-        "positions": [],
-        "facts": [],
-        "hollow": [],
-        "weights": [],
+        "note": "",
+        "whole": path.param == "s",
+        "positions": list(positions),
+        "facts": [_facts(path, k) for k in range(len(path.values))],
+        "hollow": (~captions.solved(path)).tolist(),
+        "weights": np.round(heights(shares_of(path.weights), shown), 5).tolist(),
     }
-    if path is not None:
-        drawn["note"] = ""
-        drawn["whole"] = path.param == "s"
-        drawn["positions"] = list(positions)
-        drawn["facts"] = [_facts(path, k) for k in range(len(path.values))]
-        drawn["hollow"] = (~captions.solved(path)).tolist()
-        drawn["weights"] = np.round(heights(shares_of(path.weights), shown), 5).tolist()
-    return drawn
 
 
 def _facts(path: Any, index: int) -> list[str]:

@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 from mklcore.figures import captions
-from mklcore.figures.axes import Scale, norm_positions, parameter_axis
+from mklcore.figures.axes import Json, Scale, norm_positions, parameter_axis
 from mklcore.figures.player_data.bars import column_bars, weight_bars
-from mklcore.figures.player_data.charts import (
-    CURSOR,
-    PanelJson,
-    chart,
-    scores_chart,
-    weights_chart,
-)
+from mklcore.figures.player_data.charts import CURSOR, chart, scores_chart, weights_chart
 
 PICTURE = "picture"
 
 
-class TextsJson(TypedDict):
-    """``texts`` holds a list of columns for every point; ``widths`` are those of the columns."""
-
-    chart: str
-    set: str
-    texts: list[Any]
-    widths: list[float]
-    index: int
-
-
-class SliderJson(TypedDict):
-    """A slider with points at the places ``x`` from 0 to 1; ``spoken`` is read out at each of them.
-
-    ``charts`` are the figures that follow it, ``panels`` those of their panels on its axis, and
-    ``turn`` counts how often Python moved the cursor.
-    """
-
-    x: list[float]
-    labels: list[str]
-    spoken: list[str]
-    index: int
-    exact: None
-    values: NotRequired[list[float]]
-    chart: NotRequired[str]
-    charts: NotRequired[list[str]]
-    panels: NotRequired[list[str]]
-    turn: NotRequired[int]
-
-
-def texts(
-    chart: str,
-    points: Sequence[Any],
-    widths: Sequence[float],
-    index: int,
-) -> TextsJson:
+def texts(chart: str, points: Sequence[Any], widths: Sequence[float], index: int) -> Json:
     """Columns of lines of runs, as ``captions`` makes them, at each of the ``points``."""
     return {
         "chart": chart,
@@ -64,10 +24,13 @@ def texts(
     }
 
 
-def slider(path: Any, *, index: int) -> SliderJson:
-    """The slider over the points of a path, which begins at ``index``."""
+def slider(path: Any, *, index: int, **more: Any) -> Json:
+    """The slider over the points of a path, which begins at ``index``.
+
+    It may name the ``charts`` that follow it, and ``turn`` counts how often Python moved it.
+    """
     axis = parameter_axis(path)
-    values: list[float] = norm_positions(path.values).tolist()
+    values = norm_positions(path.values).tolist()
     labels = captions.point_labels(path)
     spoken = [f"{label}, {captions.spoken(path, k)}" for k, label in enumerate(labels)]
     return {
@@ -77,6 +40,7 @@ def slider(path: Any, *, index: int) -> SliderJson:
         "spoken": spoken,
         "index": index,
         "exact": None,
+        **more,
     }
 
 
@@ -88,7 +52,7 @@ def path_json(
     columns: tuple[Sequence[Any], Any] | None = None,
     references: Sequence[tuple[str, float]] = (),
     says: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Json:
     """All players of one path, by their places: "play", "chart", "bars", "all" and "facts".
 
     "scores" is there where scores were measured, "say" for the sentences ``says`` above the
@@ -98,7 +62,7 @@ def path_json(
     not belong to it.
     """
     start = captions.checked(path, index)
-    players: dict[str, Any] = {
+    players: Json = {
         "chart": weights_chart(path, dark),
         "bars": weight_bars(path, index=start, dark=dark),
         "all": weight_bars(path, index=start, dark=dark, every=True),
@@ -111,16 +75,11 @@ def path_json(
         sentences = [[captions.runs(text) for text in says]]
         players["say"] = texts(CURSOR, [sentences] * len(path.values), [1], start)
     if columns is not None:
-        players["columns"] = column_bars(path, *columns, index=start, dark=dark)
-        players["columns"]["picks"] = None
+        players["columns"] = column_bars(path, *columns, index=start, dark=dark) | {"picks": None}
     for name in {"bars", "all", "columns"} & players.keys():
         players[name]["set"] = name
-    lead = slider(path, index=start)
-    lead["chart"] = CURSOR
-    lead["charts"] = [players[name]["figure"] for name in ("chart", "scores") if name in players]
-    lead["turn"] = 1
-    players["play"] = lead
-    return players
+    charts = [players[name]["figure"] for name in ("chart", "scores") if name in players]
+    return players | {"play": slider(path, index=start, chart=CURSOR, charts=charts, turn=1)}
 
 
 def picture_json(
@@ -128,12 +87,12 @@ def picture_json(
     positions: Sequence[float],
     labels: Sequence[str],
     said: Sequence[str],
-    panels: Sequence[PanelJson],
+    panels: Sequence[Json],
     *,
     start: int,
     columns: int = 3,
     **options: Any,
-) -> dict[str, Any]:
+) -> Json:
     """Panels that one slider leads, by their places: "play", "say" and "chart".
 
     The slider has the axis ``scale`` and begins at the position number ``start``. Panels without
@@ -141,7 +100,7 @@ def picture_json(
     """
     for k, panel in enumerate(panels):
         panel["suffix"] = str(k + 1) if k else ""
-    lead: SliderJson = {
+    lead = {
         "x": [scale.at(position) for position in positions],
         "labels": list(labels),
         "chart": PICTURE,

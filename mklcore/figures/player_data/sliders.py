@@ -49,8 +49,13 @@ class SharedSlider:
 
     def value(self, position: float) -> float:
         """The value at a position of the slider."""
-        value = _interpolated(self.positions, position, bool(self.shared))
-        return self.values[self.positions.index(value)] if value in self.positions else value
+        inner = min(max(position, 0.0), len(self.values) - 1.0)
+        step = round(inner)
+        if abs(inner - step) < SNAP:
+            return self.values[step]
+        low, high = self.positions[int(inner) : int(inner) + 2]
+        share = inner - int(inner)
+        return low * (high / low) ** share if self.shared else low + share * (high - low)
 
     def position(self, value: float) -> float:
         """The position of the slider at a value; at an end for values beyond that end."""
@@ -59,10 +64,11 @@ class SharedSlider:
 
     def at(self, position: float) -> Places:
         """Where each method stands at a position of the slider."""
-        places: list[float | None] = [None] * len(self.places[0])
-        for k, along in enumerate(zip(*self.places, strict=True)):
-            if along[0] is not None:
-                places[k] = _interpolated(along, position)
+        steps = range(len(self.places))
+        places: list[float | None] = []
+        for along in zip(*self.places, strict=True):
+            missing = along[0] is None
+            places.append(None if missing else float(np.interp(position, steps, along)))
         return tuple(places)
 
     def text(self, position: float) -> str:
@@ -82,41 +88,32 @@ class SharedSlider:
 
 
 def shared_slider(paths: Sequence[Any], params: Sequence[str]) -> SharedSlider:
-    """The slider over ``paths`` along the parameters ``params``; a path may be None."""
-    if len(set(params)) > 1:
-        return _over_shares(paths)
-    param = params[0]
-    by_ratios = param != "s"
-    values = _common_values([path for path in paths if path is not None], by_ratios)
-    positions = norm_positions(values)
+    """The slider over ``paths`` along the parameters ``params``; a path may be None.
+
+    Where the parameters differ, it moves over shares of every path, from its smallest to its
+    largest value.
+    """
+    shared = params[0] if len(set(params)) == 1 else ""
+    values = np.linspace(0.0, 100.0, N_SHARES)
+    labels = [f"{share:g} % of each path" for share in values]
+    if shared:
+        values = _common_values([path for path in paths if path is not None], shared != "s")
+        labels = [captions.label(shared, value) for value in values]
     columns: list[list[float | None]] = []
     for path in paths:
         if path is None:
-            columns.append([None] * len(positions))
-        else:
-            along = norm_positions(path.values)
-            columns.append(_positions(along, positions, by_ratios).tolist())
-    labels = tuple(captions.label(param, value) for value in values)
-    places = tuple(zip(*columns, strict=True))
-    return SharedSlider(param, tuple(values.tolist()), labels, places)
-
-
-def _over_shares(paths: Sequence[Any]) -> SharedSlider:
-    """The slider over equal shares of paths, from their smallest to their largest values."""
-    shares = np.linspace(0.0, 100.0, N_SHARES).tolist()
-    labels = tuple(f"{share:g} % of each path" for share in shares)
-    columns: list[list[float | None]] = []
-    for path in paths:
-        if path is None:
-            columns.append([None] * N_SHARES)
+            columns.append([None] * len(values))
             continue
-        positions = norm_positions(path.values)
-        last = len(positions) - 1
-        places = np.array(shares) / 100 * last
-        if positions[-1] < positions[0]:
-            places = last - places
-        columns.append((places.round() if path.param == "s" else places).tolist())
-    return SharedSlider("", tuple(shares), labels, tuple(zip(*columns, strict=True)))
+        along = norm_positions(path.values)
+        if shared:
+            places = _positions(along, norm_positions(values), shared != "s")
+        else:
+            ends = [0, len(along) - 1] if along[-1] >= along[0] else [len(along) - 1, 0]
+            places = np.interp(values, [0.0, 100.0], ends)
+            places = places.round() if path.param == "s" else places
+        columns.append(places.tolist())
+    steps = tuple(zip(*columns, strict=True))
+    return SharedSlider(shared, tuple(values.tolist()), tuple(labels), steps)
 
 
 def _rounded(places: Places) -> Points:
@@ -127,25 +124,11 @@ def _common_values(paths: Sequence[Any], by_ratios: bool) -> Array:
     """The values of all paths; where these are too many, evenly spaced values with 3 digits."""
     known = [np.asarray(path.values, dtype=float) for path in paths] or [np.ones(1)]
     values: Array = np.unique(np.concatenate(known))
-    if len(values) <= max(MOST_STEPS, *map(len, known)) or not by_ratios:
-        return values
-    if not np.isfinite(values).all():
+    most = max(MOST_STEPS, *map(len, known))
+    if len(values) <= most or not by_ratios or not np.isfinite(values).all():
         return values
     grid = np.geomspace(values[0], values[-1], MOST_STEPS)
     return np.array([float(f"{value:.3g}") for value in grid])
-
-
-def _interpolated(values: Sequence[Any], position: float, by_ratios: bool = False) -> float:
-    """The value at a position among ``values``, which may lie between two of them."""
-    inner = min(max(position, 0.0), len(values) - 1.0)
-    if abs(inner - round(inner)) < SNAP:
-        return float(values[round(inner)])
-    low = values[int(inner)]
-    high = values[int(inner) + 1]
-    share = inner - int(inner)
-    if by_ratios and min(low, high) > 0:
-        return float(low * (high / low) ** share)
-    return float(low + share * (high - low))
 
 
 def _positions(points: Any, values: Any, by_ratios: bool) -> Array:

@@ -12,19 +12,12 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import style
-from mklcore.figures.axes import Scale, linear, logarithmic, named
-from mklcore.figures.player_data import (
-    LineJson,
-    PanelJson,
-    bar_panel,
-    line,
-    panel,
-    picture_json,
-)
+from mklcore.figures.axes import Json, Scale, linear, logarithmic, named
+from mklcore.figures.player_data import picture_json
+from mklcore.figures.player_data.charts import bar_panel, line, panel
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
-GREY_LOOK = {"opacity": 0.5, "width": 1}
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ def drawn(
     *,
     dark: bool,
     **more: Any,
-) -> dict[str, Any]:
+) -> Json:
     """What the players of a lesson show, by their places, as the ``layout`` of its text says."""
     if result.hull is not None:
         hue = style.readable(style.family_hues()["hkl"], dark)
@@ -156,9 +149,9 @@ def _panel(
     labels: Sequence[str],
     facts: Mapping[str, str],
     dark: bool,
-) -> PanelJson:
+) -> Json:
     title = fill(layout["title"], facts)
-    more = {"span": layout.get("span", 1), "labels": list(labels)}
+    more = {"title": title, "span": layout.get("span", 1), "labels": list(labels)}
     if "bars" in layout:
         names, hues, heights = result.bars[layout["bars"]]
         step = -(-len(names) // MOST_TICKS)
@@ -166,47 +159,32 @@ def _panel(
         for k in range(0, len(names), step):
             ticks[k] = names[k].split(",")[0].removeprefix(layout.get("drop", ""))
         colours = [_hue(hue, dark) for hue in hues]
-        axes = (layout["x"], layout["y"])
-        return bar_panel(title, axes, names, heights, colours, ticks, **more)
+        return bar_panel((layout["x"], layout["y"]), names, heights, colours, ticks, **more)
     lines = []
     for entry in layout["lines"]:
         lines += _lines(entry, result, dark)
-    known: list[float] = []
-    for drawn_line in lines:
-        known += [y for y in drawn_line["ys"] if y is not None]
-    low = min([layout.get("from", 0.0), *known])
-    high = max(known)
+    known = np.concatenate([drawn_line["ys"] for drawn_line in lines])
+    low = min(layout.get("from", 0.0), float(known.min()))
+    high = float(known.max())
     if layout.get("log"):
-        y = logarithmic(layout["y"], [0.5 * min(known), 2.0 * high])
+        y = logarithmic(layout["y"], [0.5 * known.min(), 2.0 * high])
     else:
         y = linear(layout["y"], low, layout.get("to", low + 1.05 * (high - low)))
     if "shade" in layout:
         more["shade"] = [x.at(at) for at in result.series[layout["shade"]]]
-    return panel(x, y, lines, result.at, title=title, **more)
+    return panel(x, y, lines, result.at, **more)
 
 
-def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[LineJson]:
-    """The line of a series, or one for each of several series, or for each of some bars, grey ones
-    first.
-    """
+def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[Json]:
+    """The line of a series, or one for each of several series."""
     key = entry["of"]
     look = {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
-    if key not in result.bars:
-        table = np.array(result.series[key], dtype=float)
-        colour = _hue(entry.get("hue", "ink"), dark)
-        name = entry.get("name", entry.get("label", key))
-        if table.ndim == 1:
-            return [line(name, table, colour, dark, **look)]
-        return [line(f"{name} {k + 1}", ys, colour, dark, **look) for k, ys in enumerate(table.T)]
-    names, hues, heights = result.bars[key]
-    grey: list[LineJson] = []
-    coloured: list[LineJson] = []
-    for name, hue, ys in zip(names, hues, np.transpose(heights), strict=True):
-        if hue == "grey":
-            grey.append(line(name, ys, _hue(hue, dark), dark, **look | GREY_LOOK))
-        else:
-            coloured.append(line(name, ys, _hue(hue, dark), dark, **look))
-    return grey + coloured
+    colour = _hue(entry.get("hue", "ink"), dark)
+    name = entry.get("name", entry.get("label", key))
+    table = np.array(result.series[key], dtype=float)
+    if table.ndim == 1:
+        return [line(name, table, colour, dark, **look)]
+    return [line(f"{name} {k + 1}", ys, colour, dark, **look) for k, ys in enumerate(table.T)]
 
 
 def _hue(role: str, dark: bool) -> str:
