@@ -157,7 +157,7 @@ def _square(
 
 
 def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
-    """Validation scores over p and C; points within one standard error of the best are outlined.
+    """Validation scores over p and C; points within one standard error of the best are marked.
 
     ``scores`` are those of folds (F, P, S) over ("p", "C"), as ``cross_validate_path`` returns
     them, with ``params``, ``grids``, ``val_score``, ``standard_error`` and ``score_name``. Norms
@@ -179,21 +179,17 @@ def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
         text=[[f"p = {p}, C = {cost}" for p in norms] for cost in costs],
         hovertemplate=f"%{{text}}<br>{what} %{{z:.4g}}<extra></extra>",
     )
-    ink = style.theme(dark).ink
-    paper = style.theme(dark).paper
-    xs, ys = _outline(within_one_error(scores))
-    for colour, width in ((paper, 4.0), (ink, 1.5)):
-        line = {"color": colour, "width": width}
-        figure.add_scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
+    tone = style.theme(dark)
     row, column = best_of_map(scores)
-    mark = {"symbol": "diamond", "size": 12, "color": paper, "line": {"color": ink, "width": 1.75}}
-    figure.add_scatter(
-        x=[row],
-        y=[column],
-        mode="markers",
-        marker=mark,
-        hoverinfo="skip",
-    )
+    xs, ys = np.nonzero(within_one_error(scores))
+    is_best = (xs == row) & (ys == column)
+    mark = {
+        "symbol": np.where(is_best, "diamond", "circle"),
+        "size": np.where(is_best, 12, 7),
+        "color": tone.paper,
+        "line": {"color": tone.ink, "width": 1.75},
+    }
+    figure.add_scatter(x=xs, y=ys, mode="markers", marker=mark, hoverinfo="skip")
     title = "norm p of the weights: few kernels at 1, all alike at ∞"
     figure.update_xaxes(title=title, **style.category_ticks(norms))
     figure.update_yaxes(title="C (log scale)", **style.category_ticks(costs))
@@ -224,28 +220,12 @@ def norm_map_said(scores: Any) -> str:
     are = "is" if inside == 1 else "are"
     text = (
         f"The best {scores.score_name}, {best} over {style.counted(len(scores.scores), 'fold')}, "
-        f"is at {place}. {inside} of {scores.val_score.size} points, outlined, {are} within one "
+        f"is at {place}. {inside} of {scores.val_score.size} points, marked, {are} within one "
         "standard error of it."
     )
     if len(costs) > 1 and column in (0, len(costs) - 1):
         text += " The best C is at the edge of the map."
     return text
-
-
-def _outline(inside: Mask) -> tuple[list[float | None], list[float | None]]:
-    """The sides between cells ``inside`` (P, S) and all other cells, as lines with gaps."""
-    xs = list[float | None]()
-    ys = list[float | None]()
-    framed = np.pad(inside, 1)
-    for a, b in np.argwhere(inside):
-        for step_x, step_y in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-            if framed[a + 1 + step_x, b + 1 + step_y]:
-                continue
-            middle_x = a + step_x / 2
-            middle_y = b + step_y / 2
-            xs += [middle_x - abs(step_y) / 2, middle_x + abs(step_y) / 2, None]
-            ys += [middle_y - abs(step_x) / 2, middle_y + abs(step_x) / 2, None]
-    return xs, ys
 
 
 # Classes

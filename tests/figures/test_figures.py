@@ -247,16 +247,18 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
         assert style.enlarged(figure).layout.height > layout.height, name
 
 
-def test_a_map_outlines_what_is_within_one_standard_error_of_the_best():
+def test_a_map_marks_what_is_within_one_standard_error_of_the_best():
     assert within_one_error(folds()).tolist() == [[False, False], [True, True], [False, False]]
     said = norm_map_said(folds())
     assert "accuracy, 80.0 % over 3 folds, is at p = 2 and C = 10. 2 of 6 points" in said
     assert "The best C is at the edge" in said
     certain = replace(folds(), scores=np.repeat(folds().scores[1:2], 3, axis=0))
-    assert "1 of 6 points, outlined, is within one standard error" in norm_map_said(certain)
-    xs, ys = (figures.norm_map(folds()).data[1][side] for side in "xy")
-    assert (min(x for x in xs if x is not None), max(x for x in xs if x is not None)) == (0.5, 1.5)
-    assert (min(y for y in ys if y is not None), max(y for y in ys if y is not None)) == (-0.5, 1.5)
+    assert "1 of 6 points, marked, is within one standard error" in norm_map_said(certain)
+    marks = figures.norm_map(folds()).data[1]
+    assert list(zip(marks.x, marks.y, marks.marker.symbol, strict=True)) == [
+        (1, 0, "circle"),
+        (1, 1, "diamond"),
+    ]
 
 
 def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
@@ -506,7 +508,7 @@ def test_the_axis_of_every_parameter():
     assert "λ" in falling.layout.xaxis.title.text
 
 
-def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow():
+def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed():
     path = toy_path(n_values=6, stopped=(2,))
     (cursor,) = figures.weight_path(path, 3).layout.shapes
     assert cursor.x0 == cursor.x1 == pytest.approx(path.values[3])
@@ -518,7 +520,7 @@ def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow()
     assert "not solved to tolerance" in figures.weight_path(path, 2).layout.meta["alt"]
     path = replace(path, val_score=np.full(6, np.nan))
     figure = figures.score_path(path)
-    assert {t.name for t in figure.data} == {"train", "not solved to tolerance"}
+    assert {t.name for t in figure.data} == {"train"}
     path = replace(path, train_score=path.val_score)
     assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
     for draw in (figures.weight_path, figures.score_path):

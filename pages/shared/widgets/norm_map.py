@@ -42,7 +42,7 @@ def map_of_norms(params: Params, found: Exploration, key: str) -> None:
         show,
         icon=":material/grid_on:",
         help=(
-            "Scores the model on folds at every norm p and C, and outlines what is as good as "
+            "Scores the model on folds at every norm p and C, and marks what is as good as "
             "the best."
         ),
     )
