@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, distinct_rows
+from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
@@ -16,10 +16,8 @@ from mklcore.figures.style import graph_objects as go
 SPLIT = 0.26  # share of the height for the histogram below a curve
 TITLE_LETTERS = 22  # of a line beside a curve, which has more than half of the height
 N_BINS = 30
-MOST_VALUES = 40  # whole numbers that have a bar each in a histogram
 MOST_POINTS = 400
 MILLISECONDS = 86_400_000  # of a day
-JITTER = 0.02  # how far rows at one place are moved at most, as a share of an axis
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 CLASS_FAMILIES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
 
@@ -190,7 +188,7 @@ def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) 
         ),
     )
     known = np.asarray(axis.rows, dtype=float)
-    counts, edges = np.histogram(known, bins=histogram_bins(known))
+    counts, edges = np.histogram(known, bins=N_BINS)
     middles = (edges[:-1] + edges[1:]) / 2
     widths = np.diff(edges)
     if axis.is_date:
@@ -198,15 +196,6 @@ def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) 
         widths = widths * MILLISECONDS
     row_hover = f"{place}: %{{y}} rows<extra></extra>"
     return figure.add_bar(x=middles, y=counts, width=widths, hovertemplate=row_hover, **rows)
-
-
-def histogram_bins(rows: Array) -> Any:
-    """One bin per value of a few whole numbers, where equal bins would be empty in turn."""
-    low = float(rows.min())
-    high = float(rows.max())
-    if high - low < MOST_VALUES and bool((rows == np.round(rows)).all()):
-        return np.arange(low - 0.5, high + 1.0)
-    return N_BINS
 
 
 def _dates(days: Any) -> Any:
@@ -365,7 +354,7 @@ def _add_rows(
 ) -> None:
     """Draw training rows on a map, coloured by class or by numeric target."""
     step = max(1, len(rows) // MOST_POINTS)
-    points = _separated(rows[::step][:, list(surface.columns)])
+    points = rows[::step][:, list(surface.columns)]
     labels = labels[::step]
     tone = style.theme(dark)
     if surface.kind == "number":
@@ -401,16 +390,6 @@ def _add_rows(
             },
             hovertemplate=f"{style.short(name, 30)}<extra></extra>",
         )
-
-
-def _separated(points: Array) -> Array:
-    """Points (m, 2) where those at one place are moved a little, so that none hides another."""
-    if not len(points):
-        return points
-    _, group, counts = distinct_rows(points)
-    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, points.shape)
-    moved = points + jitter * np.ptp(points, axis=0)
-    return np.where(counts[group, None] > 1, moved, points)
 
 
 def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:
