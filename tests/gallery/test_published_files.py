@@ -148,17 +148,18 @@ ONE = np.eye(4)[None]
 
 
 @every("measure, name, arrays, error, words", [
-    (proteins.labelled, "plant", {"K": ONE}, DataError, r"plant\.npz has no array y; expected K and y"),
-    (proteins.labelled, "plant", {"K": ONE, "y": np.arange(3)}, DataError,
-     r"y has the shape \(3,\); expected one class for each of the 4 rows"),
+    (proteins.labelled, "plant", {"K": ONE}, DataError,
+     r"plant\.npz holds K \(1, 4, 4\); expected numbers K \(m, n, n\) and y \(n\)"),
+    (proteins.labelled, "plant", {"K": ONE, "y": np.arange(3)}, DataError, r"holds K \(1, 4, 4\) and y \(3,\)"),
     (proteins.labelled, "plant", {"K": ONE, "y": np.array([{}] * 4)}, DataError, r"no archive of plain arrays \(Value"),
     (proteins.labelled, "plant", {"K": -ONE, "y": np.arange(4)}, KernelError, r"kernel 0 of plant\.npz"),
     (proteins.network, "metabolic", {"K": ONE, "edges": np.zeros((2, 3), dtype=int)}, DataError,
-     r"edges has the shape \(2, 3\)"),
-    (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 4]])}, DataError,
-     "edges name things from 0 to 3; got 0 to 4"),
-    (smkl.mass_spectra, "ovarian", {"X": np.zeros((4, 3)), "y": np.zeros(4)}, DataError,
-     r"ovarian\.npz holds X \(4, 3\) and y \(4,\); expected readings"),
+     r"edges \(2, 3\); expected numbers K \(m, n, n\) and edges \(a, 2\)"),
+    (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 4]])}, DataError, "whole numbers from 0 to 3"),
+    (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 0.5]])}, DataError, "whole numbers from 0 to 3"),
+    (smkl.mass_spectra, "ovarian", {"X": np.zeros((4, 3)), "y": np.zeros(3)}, DataError,
+     r"ovarian\.npz holds X \(4, 3\) and y \(3,\); expected numbers X \(n, d\)"),
+    (smkl.mass_spectra, "ovarian", {"X": np.full((4, 3), "a"), "y": np.zeros(4)}, DataError, "expected numbers X"),
     (smkl.image, "indian_pines", {"cube": np.zeros((4, 3, 2)), "classes": np.zeros(4)}, DataError,
      r"indian_pines\.npz holds cube \(4, 3, 2\) and classes \(4,\)"),
 ])  # fmt: skip

@@ -44,6 +44,7 @@ from mklcore.paths.folds import each
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 PUBLISHED = Path(__file__).with_name("published")
+LABELS = ("y", "classes")  # arrays of files that may hold texts
 # How many standard errors a printed spread is; 0 stands for a standard deviation.
 _SPREADS = {"standard deviation": 0.0, "standard error": 1.0, "95 % interval": 1.96}
 
@@ -76,26 +77,33 @@ class TableLine:
             )
         return path
 
-    def arrays(self, name: str, *wanted: str) -> list[Any]:
-        """The wanted arrays of an .npz file in the folder.
+    def arrays(self, name: str, **shapes: str) -> list[Any]:
+        """Arrays of an .npz file in the folder, by name with their shapes: "mnn" for (m, n, n).
 
-        Raises ``DataError`` where one is missing or holds objects.
+        A letter is any size, which is the same wherever it stands. All arrays but labels hold
+        numbers. Raises ``DataError`` for a file of another kind.
         """
         path = self.file(name)
         try:
             with np.load(path, allow_pickle=False) as archive:
-                found = {key: archive[key] for key in wanted if key in archive}
+                found = {key: archive[key] for key in shapes if key in archive}
         except Exception as error:  # a damaged archive can raise any of them
             raise DataError(
                 f"{name} is no archive of plain arrays ({type(error).__name__}); write it "
                 "with np.savez."
             ) from error
-        if missing := [key for key in wanted if key not in found]:
-            raise DataError(
-                f"{name} has no array {' or '.join(missing)}; expected "
-                f"{' and '.join(wanted)}, as np.savez writes them."
-            )
-        return [found[key] for key in wanted]
+        sizes = {"2": 2}
+        is_valid = len(found) == len(shapes)
+        for key, array in found.items():
+            is_valid &= array.dtype.kind in ("biufUS" if key in LABELS else "biuf")
+            is_valid &= array.ndim == len(shapes[key])
+            for letter, size in zip(shapes[key], array.shape, strict=False):
+                is_valid &= sizes.setdefault(letter, size) == size
+        if not is_valid:
+            held = " and ".join(f"{key} {array.shape}" for key, array in found.items())
+            wanted = " and ".join(f"{key} ({', '.join(shapes[key])})" for key in shapes)
+            raise DataError(f"{name} holds {held or 'none of them'}; expected numbers {wanted}.")
+        return [found[key] for key in shapes]
 
 
 def seed_of(*numbers: int) -> int:
@@ -272,24 +280,23 @@ class Experiment:
         n = np.maximum(outcome.counts, 1)
         m = self.drawn or self.repetitions
         s = outcome.standard_error * np.sqrt(n)
-        if not self.spread:
-            joint = np.sqrt(s**2 / n + s**2 / m)
-            known = np.full(s.shape, np.nan)
-            freedom = np.maximum(1.0, n - 1.0)
-        else:
-            errors = _SPREADS[self.spread_is]
-            t = self._filled(self.spread, outcome.rows)
-            if errors:
-                t = t * (np.sqrt(self.repetitions) / errors)
+        t = self._filled(self.spread, outcome.rows)
+        errors = _SPREADS[self.spread_is]
+        if errors:
+            t *= np.sqrt(self.repetitions) / errors
+        known = t / np.sqrt(m)
+        freedom = np.maximum(1.0, n - 1.0)
+        if self.spread:
             s = np.where(np.isfinite(s), s, t)
-            known = t / np.sqrt(m)
             ours = s**2 / n
             theirs = t**2 / m
-            joint = np.sqrt(ours + theirs)
             with np.errstate(divide="ignore", invalid="ignore"):
                 welch = (ours + theirs) ** 2 / (ours**2 / (n - 1) + theirs**2 / (m - 1))
             freedom = np.where(np.isfinite(welch), welch, n - 1.0)
             freedom = np.where(n > 1, freedom, max(1.0, m - 1.0))
+        else:
+            t = s
+        joint = np.sqrt(s**2 / n + t**2 / m)
         reference = self.reference(outcome.rows)
         return PaperComparison(
             outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities

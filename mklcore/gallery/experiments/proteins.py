@@ -134,14 +134,8 @@ def labelled(line: TableLine) -> tuple[Array, Labels]:
     Raises ``DataError`` for a file of another kind.
     """
     name = f"{line.row}.npz"
-    K, y = line.arrays(name, "K", "y")
-    K = _kernels(name, K)
-    if y.shape != K.shape[1:2]:
-        raise DataError(
-            f"{name}: y has the shape {y.shape}; expected one class for each of the "
-            f"{K.shape[1]} rows of K."
-        )
-    return K, y
+    K, y = line.arrays(name, K="mnn", y="n")
+    return _kernels(name, K), y
 
 
 def _kernels(name: str, K: Any) -> Array:
@@ -253,19 +247,13 @@ def recombined(K: Array) -> Array:
 def network(line: TableLine) -> tuple[Array, Array]:
     """Kernels (M, n, n) of a file and the symmetric network (n, n) of 0 and 1 in it."""
     name = "metabolic.npz"
-    K, edges = line.arrays(name, "K", "edges")
+    K, edges = line.arrays(name, K="mnn", edges="a2")
     K = _kernels(name, K)
     n = K.shape[1]
-    are_pairs = edges.ndim == 2 and edges.shape[1] == 2
-    if not are_pairs or edges.dtype.kind not in "iu" or not len(edges):
-        raise DataError(
-            f"{name}: edges has the shape {edges.shape}; expected whole numbers (a, 2), "
-            "one pair per relation."
-        )
-    if edges.min() < 0 or edges.max() >= n:
-        raise DataError(
-            f"{name}: edges name things from 0 to {n - 1}; got {edges.min()} to {edges.max()}."
-        )
+    is_inside = (edges >= 0) & (edges < n) & (edges == np.round(edges))
+    if not is_inside.all():
+        raise DataError(f"{name}: edges must be pairs of whole numbers from 0 to {n - 1}.")
+    edges = edges.astype(int)
     related = np.zeros((n, n))
     related[edges[:, 0], edges[:, 1]] = 1.0
     related = np.maximum(related, related.T)

@@ -81,16 +81,15 @@ class Outcome:
     @cached_property
     def mean(self) -> Array:
         """Mean over the repetitions, (rows, columns)."""
-        counts = np.where(self.counts > 0, self.counts, np.nan)
-        return read_only(np.nansum(self.samples, axis=1) / counts)
+        known = np.ma.masked_invalid(self.samples)
+        return read_only(known.mean(axis=1).filled(np.nan))
 
     @cached_property
     def standard_error(self) -> Array:
         """Standard error of that mean; NaN after a single repetition."""
-        counts = np.where(self.counts > 1, self.counts, np.nan)
-        deviations = self.samples - self.mean[:, None]
-        squares = np.nansum(deviations**2, axis=1)
-        return read_only(np.sqrt(squares / (counts - 1) / counts))
+        known = np.ma.masked_invalid(self.samples)
+        errors = known.std(axis=1, ddof=1) / np.sqrt(self.counts)
+        return read_only(errors.filled(np.nan))
 
     def part(self, rows: Sequence[str]) -> Outcome:
         """The same run with some of its rows alone."""
@@ -228,12 +227,6 @@ class PaperComparison:
     def difference(self) -> Array:
         """Ours minus the reference."""
         return read_only(self.ours - self.reference)
-
-    @property
-    def compared(self) -> int:
-        """The number of cells whose difference can be judged."""
-        is_known = np.isfinite(self.difference) & np.isfinite(self.joint_error)
-        return int(np.count_nonzero(is_known))
 
     def of(self, row: str, name: str) -> Array:
         """All repetitions of one cell, or of a quantity in a row."""

@@ -44,7 +44,6 @@ from mklcore.data.column_groups import (
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_spectra
-from mklcore.errors import DataError
 from mklcore.estimators.baselines import UniformMKLClassifier, UniformMKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
@@ -191,13 +190,7 @@ def _readings(line: TableLine) -> tuple[Array, Labels]:
         data = make_spectra(N_MADE, MADE_READINGS, 2, line.seed)[0]
         is_high = data.y > np.median(data.y)
         return np.array(data.X), np.where(is_high, 1, -1)
-    X, y = line.arrays("ovarian.npz", "X", "y")
-    is_table = X.ndim == 2 and X.dtype.kind in "biuf"
-    if not is_table or y.shape != X.shape[:1] or len(np.unique(y)) != 2:
-        raise DataError(
-            f"ovarian.npz holds X {X.shape} and y {y.shape}; expected readings (n, d) and "
-            "two classes (n,)."
-        )
+    X, y = line.arrays("ovarian.npz", X="nd", y="n")
     n_means = min(X.shape[1], READINGS) // AVERAGED
     readings = np.asarray(X[:, : n_means * AVERAGED], dtype=float)
     return readings.reshape(len(X), n_means, AVERAGED).mean(axis=2), y
@@ -208,13 +201,8 @@ def _pixels(line: TableLine) -> tuple[Array, Labels, int]:
     if line.row == MADE_IMAGE:
         cube, classes = made_image(QUICK_SIDE if line.quick else SIDE, line.seed)
     else:
-        cube, classes = line.arrays("indian_pines.npz", "cube", "classes")
-        if cube.ndim != 3 or cube.dtype.kind not in "biuf" or classes.shape != cube.shape[:2]:
-            raise DataError(
-                f"indian_pines.npz holds cube {cube.shape} and classes {classes.shape}; "
-                "expected (rows, columns, bands) and (rows, columns), 0 where a pixel has "
-                "no class."
-            )
+        # A pixel without a class has 0.
+        cube, classes = line.arrays("indian_pines.npz", cube="rcb", classes="rc")
         cube = np.asarray(cube, dtype=float)
     is_labelled = classes > 0
     features = np.concatenate(surroundings(cube), axis=2)[is_labelled]
