@@ -133,11 +133,7 @@ def kernels_by_column(
     count = style.counted(len(ranked), "column")
     alt = f"Kernels of {count}, {title}: the largest are {leaders(places, names)}."
     if len(ranked) > len(shown):
-        n_others = len(ranked) - len(shown)
-        columns = (
-            "column with smaller ones is" if n_others == 1 else "columns with smaller ones are"
-        )
-        alt += f" {n_others} {columns} left out."
+        alt += f" {style.counted(len(ranked) - len(shown), 'column')} with smaller ones left out."
     figure = style.new_figure(
         alt,
         dark,
@@ -146,20 +142,19 @@ def kernels_by_column(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "yref": "paper"},
     )
-    rows: dict[int, int] = {}
-    for row, name in enumerate(shown):
-        rows |= dict.fromkeys(groups[name], row)
     for family, symbol in zip(dict.fromkeys(families), cycle(style.GLYPHS), strict=False):
-        members = [m for m in rows if families[m] == family]
-        if not members:
+        marks = []
+        for row, name in enumerate(shown):
+            marks += [(m, row) for m in groups[name] if families[m] == family]
+        if not marks:
             continue
-        colour = style.family_shade(family, 0, dark)
+        members, rows = map(list, zip(*marks, strict=True))
         figure.add_scatter(
             x=places[members],
-            y=[rows[m] for m in members],
+            y=rows,
             mode="markers",
             name=FAMILY_WORDS.get(family, family),
-            marker={"symbol": symbol, "size": 9, "color": colour},
+            marker={"symbol": symbol, "size": 9, "color": style.family_shade(family, 0, dark)},
             customdata=members,
             text=[style.short(names[m], 60) for m in members],
             hovertemplate="%{text}: %{x:.3f}<extra></extra>",
@@ -201,42 +196,38 @@ def compare_weights(
     sentences = []
     for label, column in table.items():
         sentences.append(f"{label}: {leaders(column.to_numpy(), shown)}.")
-    rows = list(shown)
     colours = [style.family_shade(families[name], 0, dark) for name in shown]
     others = 1.0 - table.sum()
     if others.max() > NEGLIGIBLE:
-        rows.append("all others")
+        table.loc["all others"] = others
         colours.append(style.theme(dark).grey)
     figure = style.new_figure(
         f"Shares of kernels. {' '.join(sentences)}",
         dark,
-        90 + ROW_HEIGHT * len(rows),
+        90 + ROW_HEIGHT * len(table),
         margin={"l": 8, "r": 16, "t": 40, "b": 40},
     )
-    limits = [0.0, 1.05 * max(largest.max(), others.max())]
     width = 1.0 / len(shares)
     for k, (label, column) in enumerate(table.items()):
         suffix = str(k + 1) if k else ""
         figure.add_bar(
-            x=[*column, others[label]][: len(rows)],
-            y=list(range(len(rows))),
+            x=column.tolist(),
+            y=list(range(len(table))),
             orientation="h",
             marker={"color": colours},
             xaxis=f"x{suffix}",
             name=label,
-            customdata=[style.short(name, 60) for name in rows],
-            showlegend=False,
+            customdata=[style.short(name, 60) for name in table.index],
             hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
         )
-        left = k * width + (0.02 if k else 0.0)
         figure.layout[f"xaxis{suffix}"] = {
             "title": style.short(label, 28),
-            "range": limits,
+            "range": [0.0, 1.05 * max(largest.max(), others.max())],
             "tickformat": ".0%",
             "nticks": 4,
-            "domain": [left, (k + 1) * width],
+            "domain": [k * width + (0.02 if k else 0.0), (k + 1) * width],
         }
-    figure.update_yaxes(**style.row_ticks([style.short(name, 34) for name in rows]))
+    figure.update_yaxes(**style.row_ticks([style.short(name, 34) for name in table.index]))
     return figure
 
 
@@ -299,17 +290,13 @@ def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
     """
     if not terms:
         return style.empty_figure("The model is constant: no column has a share.", dark)
-    names = []
-    shares = []
+    names = [" × ".join(term.columns) for term in terms]
+    shares = [float(term.share) for term in terms]
     colours = []
     together = 0.0
-    for term in terms:
-        share = float(term.share)
+    for term, share in zip(terms, shares, strict=True):
         alone = len(term.columns) == 1 and term.columns != ("higher order",)
-        if not alone:
-            together += share
-        names.append(" × ".join(term.columns))
-        shares.append(share)
+        together += 0.0 if alone else share
         colours.append(style.family_shade("linear" if alone else "rbf", 0, dark))
     largest = zip(names[:5], shares, strict=False)
     listed = style.joined([f"{name} {style.percent(share)}" for name, share in largest])

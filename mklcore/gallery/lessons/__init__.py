@@ -94,7 +94,7 @@ class Lesson:
     @property
     def facts(self) -> dict[str, str]:
         """Figures for the text, of the set-up and of the result."""
-        return self.given | self.found.facts
+        return self.given | self.found.figures()
 
     def said(self, section: str) -> str:
         """A section of the text with its figures."""

@@ -18,6 +18,7 @@ from mklcore.figures.player_data.charts import bar_panel, line, panel
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
+ENDS = ("first", "last", "here", "least", "most")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,24 @@ class LessonResult:
     bars: dict[str, list[Any]] = field(default_factory=dict)
     hull: dict[str, Any] | None = None
     pair: tuple[int, ...] = ()
+
+    def along(self) -> dict[str, Sequence[Any]]:
+        """The series, and the positions of the slider as "at"."""
+        return {"at": self.at, **self.series}
+
+    def figures(self) -> dict[str, str]:
+        """The figures of its text: the facts, and every series at its ends.
+
+        They are called "errors_first", "errors_last", "errors_here" (where the slider begins),
+        "errors_least" and "errors_most".
+        """
+        figures = dict(self.facts)
+        for name, values in self.along().items():
+            if len(values) == len(self.at) and not isinstance(values[0], list):
+                ends = (values[0], values[-1], values[self.start], min(values), max(values))
+                for end, value in zip(ENDS, ends, strict=True):
+                    figures[f"{name}_{end}"] = _written(value)
+        return figures
 
     def to_json(self) -> str:
         """The text it is kept as."""
@@ -80,7 +99,8 @@ def found(
         if isinstance(value, Bars):
             bars[name] = [*value[:2], _plain(value.heights)]
         else:
-            lists[name] = _plain(value)
+            # One number holds at every position.
+            lists[name] = _plain(value if np.ndim(value) else [value] * len(at))
     texts = {name: _written(figure) for name, figure in facts.items()}
     return LessonResult(answer, texts, tuple(_plain(at)), start, lists, bars, hull, tuple(pair))
 
@@ -118,7 +138,7 @@ def drawn(
     labels = []
     for k in range(len(result.at)):
         figures = dict(facts)
-        for name, values in result.series.items():
+        for name, values in result.along().items():
             if len(values) > k and not isinstance(values[k], list):
                 figures[name] = _written(values[k])
         said.append(fill(layout["said"], figures))

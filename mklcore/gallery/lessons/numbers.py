@@ -32,7 +32,7 @@ from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import hulls
 from mklcore.figures.style import number, percent
 from mklcore.gallery.lessons.found import Bars, LessonResult, found
-from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of, toy_parts
+from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, draws_of, toy_parts
 from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
@@ -72,35 +72,25 @@ def _within(value: float, limits: Mapping[str, float], beyond: str) -> str:
 # Norms
 
 
-def _norm_facts(level: Level) -> dict[str, Any]:
-    one = level.at(1.0)
-    infinite = level.at(np.inf)
-    return {
-        "informative": level.informative,
-        "draws": len(level.errors),
-        "bayes": level.bayes,
-        "one": one.mean(),
-        "two": level.at(2.0).mean(),
-        "infinity": infinite.mean(),
-        "one_wins": (one < infinite).sum(),
-        "best_norm": level.norms[level.best],
-    }
-
-
 def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
     """One of fifty features carries the class: errors at seven norms over eight draws."""
     level = draws_of(1, seed, draws, NORMS)
     names = ["x1, informative", *(f"x{j}, noise" for j in range(2, N_FEATURES + 1))]
     return found(
         level.answer,
-        _norm_facts(level),
+        {
+            "informative": level.informative,
+            "draws": draws,
+            "one_wins": (level.at(1.0) < level.at(np.inf)).sum(),
+            "best_norm": level.norms[level.best],
+        },
         range(len(NORMS)),
         len(NORMS) // 2,
         p=[number(p) for p in NORMS],
         mean=level.mean,
         draw=level.errors.T,
         used=_used(level.weights),
-        bayes=np.full(len(NORMS), level.bayes),
+        bayes=level.bayes,
         above=level.mean - level.bayes,
         weights=Bars(names, _hues(N_FEATURES, lambda j: j == 0), level.weights),
     )
@@ -113,21 +103,18 @@ def dense(
 ) -> LessonResult:
     """From one to all of fifty features carry the class: errors at five norms over three draws."""
     levels = [draws_of(count, seed, draws, FEW_NORMS) for count in counts]
-    best = [number(level.norms[level.best]) for level in levels]
-    facts = _norm_facts(levels[-1])
-    facts |= {"fewest": counts[0], "fewest_norm": best[0], "all_norm": best[-1]}
     errors = np.array([level.mean for level in levels])
     names = [f"p = {number(p)}" for p in FEW_NORMS]
     return found(
         levels[-1].answer,
-        facts,
+        {"draws": draws},
         range(len(counts)),
         len(counts) - 1,
         count=[str(count) for count in counts],
         one=errors[:, FEW_NORMS.index(1.0)],
         two=errors[:, FEW_NORMS.index(2.0)],
         infinity=errors[:, FEW_NORMS.index(np.inf)],
-        best=best,
+        best=[number(level.norms[level.best]) for level in levels],
         least=errors.min(axis=1),
         errors=Bars(names, ["ink"] * len(names), errors),
     )
@@ -165,11 +152,6 @@ def copies(seed: int = 5) -> LessonResult:
     # The number of copies from which on the two stages keep B.
     turns = next((one for one in examples if one.two_stage["symmetric"] == "B"), last)
     facts = {
-        "a": last.two_kernels[0],
-        "b": last.two_kernels[1],
-        "copies": most,
-        "each": last.symmetric[0],
-        "first": last.block_descent[0],
         "kernels": most + 1,
         "turns": turns.copies,
         "gomp_kept": gomp.n_kernels_,
@@ -248,15 +230,7 @@ def prices(seed: int = 0) -> LessonResult:
     elif used[-1] < used[0]:
         answer = "half"
     facts = {
-        "gomp_first": used[0],
-        "gomp_last": used[-1],
-        "l1_first": l1_used[0],
-        "l1_last": l1_used[-1],
         "shrunk": norms[0].max() / max(norms[-1].max(), TINY),
-        "small_best": small.min(),
-        "small_worst": small.max(),
-        "l1_best": l1_error.min(),
-        "l1_worst": l1_error.max(),
         "l1_at_best": l1_used[np.argmin(l1_error)],
     }
     ever = np.flatnonzero(norms.max(axis=0) > 0)
@@ -266,7 +240,6 @@ def prices(seed: int = 0) -> LessonResult:
         facts,
         lambdas,
         int(np.argmax(np.abs(used - l1_used))),
-        lam=lambdas,
         used=used,
         error=error,
         small=small,
@@ -330,11 +303,6 @@ def greedy(seed: int = 0) -> LessonResult:
         "found": sizes[both],
         "found_r2": f"{gomp.val_score[both]:.2f}",
         "top": " and ".join(named(top)),
-        "decoy_first": shares[0, 2],
-        "decoy_best": shares[best, 2],
-        "best_C": costs[best],
-        "best_r2": f"{convex.val_score[best]:.2f}",
-        "best_used": convex.n_nonzero[best],
         "steps": ", then ".join(named(held[2])),
         "best_pair": " and ".join(named(best_sets.estimators[1].selected_)),
         "proven": "proven" if best_sets.finished.all() else "not proven",
@@ -348,15 +316,14 @@ def greedy(seed: int = 0) -> LessonResult:
         facts,
         costs,
         best,
-        C=costs,
         a=shares[:, 0],
         b=shares[:, 1],
         c=shares[:, 2],
         noise=shares[:, 3:].sum(axis=1),
         used=convex.n_nonzero,
         r2=convex.val_score,
-        two=np.full(len(costs), gomp.val_score[1]),
-        three=np.full(len(costs), gomp.val_score[2]),
+        two=gomp.val_score[1],
+        three=gomp.val_score[2],
         shares=Bars(names, ["linear", "linear", "rbf", *["grey"] * 7], shares),
         above=Bars(ways, ["grey", "linear"] * 3, above),
     )
@@ -396,24 +363,15 @@ def bands(seed: int = 0) -> LessonResult:
         answer = "all"
     elif chosen != set(truth):
         answer = "fewer" if chosen < set(truth) else "more"
-    sparse_count = _used(lp.weights[[other]])[0]
-    facts = {
-        "smkl_bands": len(chosen),
-        "smkl_r2": f"{smkl.val_score[own]:.3f}",
-        "sparse_bands": sparse_count,
-        "sparse_r2": f"{lp.val_score[other]:.3f}",
-        "truth": ", ".join(map(str, truth)),
-    }
     return found(
         answer,
-        facts,
+        {"truth": ", ".join(map(str, truth))},
         smkl.values,
         own,
-        C=smkl.values,
         r2=smkl.val_score,
-        sparse_r2=np.full(len(smkl), lp.val_score[other]),
+        sparse_r2=lp.val_score[other],
         count=[len(one) for one in kept],
-        sparse_count=np.full(len(smkl), float(sparse_count)),
+        sparse_count=_used(lp.weights[[other]])[0],
         which=[", ".join(map(str, one)) or "none" for one in kept],
         weights=Bars(BAND_NAMES, _hues(N_BANDS, truth.__contains__), smkl.weights),
     )
@@ -445,14 +403,12 @@ def edge(seed: int = 0) -> LessonResult:
         "best_left": 100 * (1 - scores[best]),
         "times": round(times, 6),
         "gain": f"{gain:.2f}",
-        "edge_bands": path.n_nonzero[end],
     }
     return found(
         answer,
         facts,
         costs,
         end,
-        C=costs,
         validation=path.val_score,
         test=scores,
         used=path.n_nonzero,
@@ -511,14 +467,7 @@ def letters(seed: int = 0) -> LessonResult:
     facts = {
         "first_band": shares[0, own],
         "band_number": own + 1,
-        "first_words": shares[0, -1],
-        "last_words": last[-1],
         "turns": jitters[majority[0] if majority.size else -1],
-        "last": jitters[-1],
-        "first_words_only": words[0],
-        "first_places_only": places[0],
-        "last_words_only": words[-1],
-        "last_places_only": places[-1],
     }
     names = [*(f"band {k + 1}" for k in range(count)), "words"]
     hues = [*_hues(count, lambda k: k == planted), "rbf"]
@@ -640,15 +589,11 @@ def landmarks(seed: int = 0) -> LessonResult:
     enough = int(too_low[-1]) + 1 if too_low.size else 0
     share = counts[min(enough, len(counts) - 1)] / counts[-1]
     facts = {
-        "enough": counts[enough],
         "share": 100 * share,
-        "enough_accuracy": accuracy[enough],
-        "exact": exact,
         "enough_proved": percent(proved[enough] / 100),
         "half": counts[-2],
         "half_proved": percent(proved[-2] / 100),
         "all_proved": percent(proved[-1] / 100),
-        "of": counts[-1],
         "narrow_lost": 100 * lost[enough].max(),
         "wide_lost": 100 * lost[enough].min(),
     }
@@ -661,7 +606,7 @@ def landmarks(seed: int = 0) -> LessonResult:
         enough,
         count=[str(count) for count in counts],
         accuracy=accuracy,
-        exact=np.full(len(counts), exact),
+        exact=exact,
         proved=proved,
         lost=Bars(names, hues, lost),
     )
