@@ -72,8 +72,6 @@ def test_copies_change_the_split_and_never_the_optimum(again):
     assert found.answer == "depends"
     assert_allclose(symmetric[:, :-1].sum(axis=1), block[:, :-1].sum(axis=1), atol=1e-3)
     assert_allclose(*series(found, "objective", "copied"), rtol=1e-5)
-    assert found.facts["gomp_kept"] == "2"
-    assert {"0"} != {found.facts["one_only"], found.facts["two_only"]}
     # see tests/lp/test_properties
     assert "$c^{1-1/p}$ times as large" in LESSONS["copies"].words["why"]
 
