@@ -9,7 +9,7 @@ Bach (2008), sections 3 and 5 (hull); Subrahmanya and Shin (2010), near-infrared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,6 @@ def _used(weights: Array) -> Any:
     return used_kernels(weights).sum(axis=1)
 
 
-def _hues(count: int, is_coloured: Callable[[int], bool]) -> list[str]:
-    """The hues of bars: that of a linear kernel, or grey."""
-    return ["linear" if is_coloured(k) else "grey" for k in range(count)]
-
-
 def _within(value: float, limits: Mapping[str, float], beyond: str) -> str:
     """The first answer whose limit is not below ``value``; ``beyond`` where all are."""
     return next((answer for answer, limit in limits.items() if value <= limit), beyond)
@@ -91,7 +86,7 @@ def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
         used=_used(level.weights),
         bayes=level.bayes,
         above=level.mean - level.bayes,
-        weights=Bars(names, _hues(N_FEATURES, lambda j: j == 0), level.weights),
+        weights=Bars(names, ["linear", *["grey"] * (N_FEATURES - 1)], level.weights),
     )
 
 
@@ -207,6 +202,7 @@ def prices(seed: int = 0) -> LessonResult:
     }
     ever = np.flatnonzero(norms.max(axis=0) > 0)
     names = [f"x{j + 1}" for j in ever]
+    hues = np.where(ever < informative, "linear", "grey").tolist()
     return found(
         answer,
         facts,
@@ -218,7 +214,7 @@ def prices(seed: int = 0) -> LessonResult:
         l1_used=l1_used,
         l1_error=l1_error,
         largest=norms.max(axis=1),
-        norms=Bars(names, _hues(len(ever), lambda k: ever[k] < informative), norms[:, ever]),
+        norms=Bars(names, hues, norms[:, ever]),
     )
 
 
@@ -335,6 +331,7 @@ def bands(seed: int = 0) -> LessonResult:
         answer = "all"
     elif chosen != set(truth):
         answer = "fewer" if chosen < set(truth) else "more"
+    hues = ["linear" if band in truth else "grey" for band in range(N_BANDS)]
     return found(
         answer,
         {"truth": ", ".join(map(str, truth))},
@@ -345,7 +342,7 @@ def bands(seed: int = 0) -> LessonResult:
         count=[len(one) for one in kept],
         sparse_count=_used(lp.weights[[other]])[0],
         which=[", ".join(map(str, one)) or "none" for one in kept],
-        weights=Bars(BAND_NAMES, _hues(N_BANDS, truth.__contains__), smkl.weights),
+        weights=Bars(BAND_NAMES, hues, smkl.weights),
     )
 
 
@@ -442,7 +439,8 @@ def letters(seed: int = 0) -> LessonResult:
         "turns": jitters[majority[0] if majority.size else -1],
     }
     names = [*(f"band {k + 1}" for k in range(count)), "words"]
-    hues = [*_hues(count, lambda k: k == planted), "rbf"]
+    hues = [*["grey"] * count, "rbf"]
+    hues[planted] = "linear"
     return found(
         answer,
         facts,
@@ -495,10 +493,8 @@ def hull(seed: int = 4) -> LessonResult:
                 return k
         return len(path)
 
-    relevance = np.asarray(path.estimators[-1].relevance_)
-    relevant = sorted(np.argsort(-relevance, kind="stable")[:2].tolist())
     pairs = [product for product in truth.monomials if len(product) == 2]
-    pair = [int(j) for j in min(pairs, key=enters, default=relevant)]
+    pair = [int(j) for j in min(pairs, key=enters)]
     best = int(np.nanargmax(path.val_score))
     first = enters(pair)
     chosen = path.estimators[best]
