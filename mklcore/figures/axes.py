@@ -11,6 +11,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import style
+from mklcore.figures.style import Json, floats
 
 TITLES = {
     "C": "C, cost of an error",
@@ -23,7 +24,6 @@ NORM_ROOM = 0.09  # least distance of two ticks of a norm, as a share of the axi
 PAD = 0.02  # room on both sides of a path, as a share of the axis
 MOST_TICKS = 8
 Ticks = tuple[tuple[float, str], ...]
-Json = dict[str, Any]  # what a player shows
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Scale:
         ticks = [(self.at(value), text) for value, text in self.ticks]
         return {"title": self.title, "ticks": ticks, "low": self.low, "high": self.high}
 
-    def plotly(self, **options: Any) -> dict[str, Any]:
+    def plotly(self, **options: Any) -> Json:
         """The axis for a static figure."""
-        layout: dict[str, Any] = {
+        layout: Json = {
             "title": self.title,
             "range": [self.low, self.high],
             "showgrid": False,
@@ -87,7 +87,7 @@ def logarithmic(title: str, values: Any, pad: float = 0.0) -> Scale:
     The title says that the scale is logarithmic. Ticks are powers of ten, or 1, 2 and 5 times
     powers of ten where fewer than two powers fit.
     """
-    positive = np.asarray(values, dtype=float)
+    positive = floats(values)
     positive = positive[np.isfinite(positive) & (positive > 0)]
     low = 0.0
     high = 1.0
@@ -129,7 +129,7 @@ def tick_text(value: float, plain: bool = True) -> str:
 def norms(title: str, values: Any) -> Scale:
     """The axis of norms p, with ∞ at its end where one of them is infinite."""
     positions = norm_positions(values)
-    finite = np.isfinite(np.asarray(values, dtype=float))
+    finite = np.isfinite(floats(values))
     low = float(positions.min())
     high = float(positions.max())
     last = float(positions[finite].max(initial=1.0))
@@ -170,6 +170,6 @@ def parameter_axis(path: Any, title: str | None = None) -> Scale:
 
 def norm_positions(values: Any) -> Array:
     """Positions of values (L,) on an axis: infinity lies at twice the largest finite value."""
-    values = np.asarray(values, dtype=float)
+    values = floats(values)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)

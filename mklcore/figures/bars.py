@@ -11,8 +11,7 @@ from pandas import DataFrame
 
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.style import graph_objects as go
-from mklcore.figures.style import leaders
+from mklcore.figures.style import Figure, Texts, leaders
 
 ROW_HEIGHT = 23
 N_BARS = 12
@@ -28,8 +27,8 @@ NEGLIGIBLE = 5e-4  # largest share of all other kernels that is not worth a row
 def row_bars(
     alt: str,
     values: Any,
-    names: Sequence[str],
-    colours: Sequence[str],
+    names: Texts,
+    colours: Texts,
     title: str,
     hover: str,
     dark: bool,
@@ -37,7 +36,7 @@ def row_bars(
     letters: int = 18,
     limits: Sequence[float] | None = None,
     **bars: Any,
-) -> go.Figure:
+) -> Figure:
     """A bar per row beside its name, cut to ``letters``; %{text} of ``hover`` is the whole name."""
     height = 70 + ROW_HEIGHT * len(names)
     figure = style.new_figure(
@@ -66,14 +65,14 @@ def row_bars(
 
 def weights_bar(
     weights: Any,
-    names: Sequence[str],
-    families: Sequence[str],
+    names: Texts,
+    families: Texts,
     *,
     peaks: Any = None,
     limit: int = N_BARS,
     certified: bool = True,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Kernel weights θ as horizontal bars, the largest on top.
 
     ``weights`` (M,); ``peaks`` (M,) or (L, M) are the weights along a path, which determine the
@@ -116,12 +115,12 @@ def weights_bar(
 def kernels_by_column(
     groups: Mapping[str, Sequence[int]],
     values: Any,
-    names: Sequence[str],
-    families: Sequence[str],
+    names: Texts,
+    families: Texts,
     title: str,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """A row per column of the table with a mark per kernel of it, at its entry of ``values`` (M,).
 
     ``groups`` holds the kernels of each column; columns with the largest entries come first.
@@ -169,7 +168,7 @@ def compare_weights(
     *,
     most: int = 12,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """The shares of kernels in each of several models, comparable across methods.
 
     ``models`` maps names to fitted estimators or answers. Weights of different methods have
@@ -252,10 +251,10 @@ def kernel_shares(model: Any) -> dict[str, float]:
 
 def relevance_bars(
     relevance: Any,
-    names: Sequence[str],
+    names: Texts,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Relevance (p,) of each variable of a hull, as a share of the largest.
 
     The relevance is the sum of ||beta_v||^2 over the nodes that contain the variable. An
@@ -282,7 +281,7 @@ def relevance_bars(
     )
 
 
-def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
+def term_bars(terms: Sequence[Any], *, dark: bool = False) -> Figure:
     """Shares of the variance of columns and of sets of columns that act together.
 
     ``terms`` have ``columns`` and ``share``, the largest first, as ``decompose`` returns them. The
@@ -335,7 +334,7 @@ def word_bars(
     output: int = 0,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """What ``words`` of a text add to the ``target``, in two colours for more and for less.
 
     ``words`` are those of ``strongest_words``, ``output`` is the number of the class.
@@ -371,7 +370,7 @@ def waterfall(
     step: float = 0.0,
     title: str = "f(x)",
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """A waterfall from the base to the prediction, one bar per column of the table.
 
     ``values`` (d,) are the Shapley values of the columns ``names``, which are texts, or the

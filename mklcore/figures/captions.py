@@ -18,6 +18,7 @@ import numpy as np
 from mklcore.arrays import Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import style
+from mklcore.figures.style import Texts
 from mklcore.paths.path import Path
 from mklcore.paths.scoring import ACCEPTED
 from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
@@ -213,7 +214,7 @@ def scores_said(path: Any, index: int) -> str:
 # Names of kernels
 
 
-def families(names: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
+def families(names: Texts, kinds: Texts) -> tuple[str, ...]:
     """The families that colour kernels: an interaction of one column has its kernel's family."""
     found = []
     for name, kind in zip(names, kinds, strict=True):
@@ -223,7 +224,7 @@ def families(names: Sequence[str], kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def labels(names: Sequence[str], families: Sequence[str]) -> tuple[str, ...]:
+def labels(names: Texts, families: Texts) -> tuple[str, ...]:
     """Short names of kernels for a picture.
 
     A linear kernel of one column has the name of the column, a product of equal kernels is named

@@ -17,8 +17,8 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.figures import axes, captions, player_data, style
-from mklcore.figures.axes import Json, Scale, norm_positions
-from mklcore.figures.style import graph_objects as go
+from mklcore.figures.axes import Scale, norm_positions
+from mklcore.figures.style import Figure, Json, Texts, floats
 
 NO_PATH = "No path yet. Choose a range and press Compute."
 OTHER_KERNELS = "the other kernels"
@@ -41,7 +41,7 @@ LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 # Along a path
 
 
-def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
+def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> Figure:
     """Kernel weights θ along the path, one line per kernel, with a cursor at the point ``index``.
 
     The six kernels with the largest weights anywhere on the path have colours and labels; the
@@ -58,7 +58,7 @@ def score_path(
     *,
     references: Sequence[tuple[str, float]] = (),
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Training (grey) and validation scores along the path, with a cursor at ``index``.
 
     ``references`` are scores of other models by name, drawn as dotted lines; one that is far away
@@ -72,7 +72,7 @@ def score_path(
     return _static(path, drawn, index, dark)
 
 
-def _static(path: Any, drawn: Json, index: int | None, dark: bool) -> go.Figure:
+def _static(path: Any, drawn: Json, index: int | None, dark: bool) -> Figure:
     """The first panel of a player of ``path`` as a static figure, with its cursor at a point."""
     panel = drawn["panels"][0]
     positions = norm_positions(path.values)
@@ -123,27 +123,27 @@ def _static(path: Any, drawn: Json, index: int | None, dark: bool) -> go.Figure:
     return figure
 
 
-def _add_cursor(figure: go.Figure, place: float, dark: bool) -> None:
+def _add_cursor(figure: Figure, place: float, dark: bool) -> None:
     line = {"color": style.theme(dark).ink, "width": 1.5}
     figure.add_vline(float(place), name="cursor", line=line)
 
 
 def choice_band(
     path: Any, index: int | None = None, *, best: Any = None, dark: bool = False
-) -> go.Figure:
+) -> Figure:
     """The objective of choices of s kernels along a path over s, and the bound of the best choice.
 
     The best choice of as many kernels lies in the band between the two. Filled marks are proven
     best; diamonds are the values of ``best``, a path of the best k kernels for the same problem,
     whose bounds count as well.
     """
-    gaps = np.asarray(path.dual_gap, dtype=float)
+    gaps = floats(path.dual_gap)
     known = np.isfinite(gaps)
     if not known.any():
         return style.empty_figure("This method has no bound on the best choice.", dark)
     order = np.flatnonzero(known)[np.argsort(np.asarray(path.values)[known], kind="stable")]
-    sizes = np.asarray(path.values, dtype=float)[order]
-    values = np.asarray(path.objective, dtype=float)[order]
+    sizes = floats(path.values)[order]
+    values = floats(path.objective)[order]
     bounds = values - gaps[order]
     if best is not None:
         proved = dict(zip(best.n_nonzero, best.objective - best.dual_gap, strict=True))
@@ -202,11 +202,11 @@ def choice_band(
 
 
 def _line(
-    figure: go.Figure,
+    figure: Figure,
     x: Array,
     y: Array,
     name: str,
-    line: dict[str, Any],
+    line: Json,
     *,
     certain: Mask | None = None,
     **options: Any,
@@ -245,7 +245,7 @@ class _EndLabel(NamedTuple):
     x: float | None = None
 
 
-def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
+def _label_ends(figure: Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
     """Write labels to the right of line ends on a logarithmic axis, apart from each other."""
     margin = figure.layout.margin
     low, high = figure.layout.yaxis.range
@@ -259,7 +259,7 @@ def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> N
     figure.layout.annotations += tuple(annotations)
 
 
-def _end_label(text: str, colour: str, y: float, x: float | None = None) -> dict[str, Any]:
+def _end_label(text: str, colour: str, y: float, x: float | None = None) -> Json:
     """A label at the share ``y`` of the height, to the right of ``x`` or of the right edge."""
     place = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
     place |= {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
@@ -269,7 +269,7 @@ def _end_label(text: str, colour: str, y: float, x: float | None = None) -> dict
 # One fit, one matrix, one model
 
 
-def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
+def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> Figure:
     """Relative duality gap, as a percentage of the optimum, after every iteration of one fit.
 
     ``history`` holds records with ``iteration``, ``relative_gap``, ``solves`` and ``seconds``.
@@ -309,18 +309,18 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
 
 def eigenvalue_decay(
     values: Any,
-    names: Sequence[str],
+    names: Texts,
     *,
-    colours: Sequence[str] | None = None,
+    colours: Texts | None = None,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Eigenvalues of one Gram matrix (n,) or several (M, n), largest first, on a logarithmic axis.
 
     Eigenvalues below n machine epsilons of the largest are numerically zero and left out; the
     alternative text counts the others. ``colours`` are those of the kernels in their dictionary
     (``kernel_colours``); without them, the first six have distinct colours and the others are grey.
     """
-    table = np.atleast_2d(np.asarray(values, dtype=float))
+    table = np.atleast_2d(floats(values))
     spectra = style.shaped("Spectra", table, len(names), table.shape[1])
     spectra = np.sort(spectra, axis=1)[:, ::-1]
     if colours is None:
@@ -358,9 +358,7 @@ def _decay_alt(name: str, positive: Array, n: int) -> str:
     return f"{name} has {count}, and {first} half of the trace."
 
 
-def roc_figure(
-    curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False
-) -> go.Figure:
+def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False) -> Figure:
     """ROC curves: the true positive rate against the false positive rate.
 
     ``curves`` are (name, false positive rates, true positive rates, area under the curve).
@@ -392,13 +390,13 @@ def roc_figure(
 
 def reliability_figure(
     predicted: Array, share: Array, counts: Array, name: str, *, dark: bool = False
-) -> go.Figure:
+) -> Figure:
     """How often rows belonged to the class ``name``, against the probability that was predicted.
 
     ``predicted`` and ``share`` (b,) are means over bins; the areas of marks are the ``counts`` of
     their rows.
     """
-    rows = np.asarray(counts, dtype=float)
+    rows = floats(counts)
     ink = style.theme(dark).ink
     errors = np.abs(np.asarray(predicted) - share)
     mean_error = float(np.average(errors, weights=rows)) if rows.size else 0.0
@@ -423,7 +421,7 @@ def reliability_figure(
     return figure
 
 
-def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
+def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> Figure:
     """An empty figure with two axes of shares and their diagonal."""
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
     line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
@@ -443,14 +441,14 @@ def residual_figure(
     name: str,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Target minus prediction against the prediction, (n,) each, with a line where both agree.
 
     Of many rows ``MOST_MARKS`` have a mark, drawn at random: a browser takes seconds for more. The
     figures in the alternative text are those of all rows.
     """
     tone = style.theme(dark)
-    residuals = np.asarray(target, dtype=float) - predicted
+    residuals = floats(target) - predicted
     mean = style.number(float(residuals.mean()))
     deviation = style.number(float(residuals.std()))
     largest = style.number(float(np.abs(residuals).max()))
@@ -504,17 +502,17 @@ def bound_curves(
     level_name: str = "says nothing above",
     kind: str = "count",
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Draw ``curves`` over ``x`` (L,) on a log scale; bounds above ``level`` are vacuous.
 
     ``kind`` of the x axis: "norm" (p from 1 to infinity), "count" (whole numbers) or "log".
     """
-    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
-    values = np.asarray(x, dtype=float)[order]
+    order = np.argsort(floats(x), kind="stable")
+    values = floats(x)[order]
     heights = []
     sentences = []
     for curve in curves:
-        y = np.asarray(curve.y, dtype=float)[order]
+        y = floats(curve.y)[order]
         y = np.where(np.isfinite(y) & (y > 0), y, np.nan)
         heights.append(y)
         finite = y[np.isfinite(y)]
@@ -545,7 +543,7 @@ def bound_curves(
     for curve, y in zip(curves, heights, strict=True):
         drawn = np.flatnonzero(np.isfinite(y))
         colour = colours.get(curve.role, tone.muted)
-        options: dict[str, Any] = {
+        options: Json = {
             "customdata": [style.number(value) for value in values],
             "hovertemplate": (
                 f"{style.short(curve.name, 40)} %{{y:.3g}} at %{{customdata}}<extra></extra>"
@@ -578,7 +576,7 @@ def _bound_axis(kind: str, title: str, values: Array) -> tuple[Array, Scale]:
     return values, axes.whole(title, float(values[0]), float(values[-1]))
 
 
-def _shade_vacuous(figure: go.Figure, level: float, top: float, text: str, dark: bool) -> None:
+def _shade_vacuous(figure: Figure, level: float, top: float, text: str, dark: bool) -> None:
     """Shade everything above ``level``, with a ``text`` at its lower edge."""
     tone = style.theme(dark)
     shade = style.faded(tone.grey, 0.13)
@@ -602,7 +600,7 @@ def comparison_plot(
     floor: float | None = None,
     marks: Sequence[tuple[str, str]] | None = None,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Draw columns of a comparison over its rows: ours filled, the reference hollow, with errors.
 
     ``comparison`` has ``rows``, ``columns``, and (rows, columns) arrays ``ours``, ``ours_error``,
@@ -658,7 +656,7 @@ def comparison_plot(
 
 
 def _add_comparison(
-    figure: go.Figure,
+    figure: Figure,
     comparison: Any,
     column: int,
     places: Array,
@@ -715,7 +713,7 @@ def _comparison_alt(comparison: Any, columns: Sequence[int], title: str) -> str:
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(sentences)}."
 
 
-def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> go.Figure:
+def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> Figure:
     """Draw the columns ``part`` of a comparison as one dot per cell, the reference across and ours
     upwards, each with its standard error, and the diagonal where both are the same.
 

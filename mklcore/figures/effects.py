@@ -11,7 +11,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import style
-from mklcore.figures.style import graph_objects as go
+from mklcore.figures.style import Figure, Json, Texts, floats
 
 SPLIT = 0.26  # share of the height for the histogram below a curve
 TITLE_LETTERS = 22  # of a line beside a curve, which has more than half of the height
@@ -25,7 +25,7 @@ CLASS_FAMILIES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precompute
 # One column
 
 
-def column_figure(effect: Any, target: str = "the score", *, dark: bool = False) -> go.Figure:
+def column_figure(effect: Any, target: str = "the score", *, dark: bool = False) -> Figure:
     """The effect of a column on a model, all others at their means, above a histogram of its rows.
 
     ``effect`` is the result of ``column_effect``, ``target`` the name of the model's value.
@@ -43,7 +43,7 @@ def column_dots(
     *,
     is_date: bool = False,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """What a column adds to ``target`` in every row, ``added`` (n,), over one of its features.
 
     ``x`` (n,) are the values of the feature; days since 1970 where the column holds dates.
@@ -66,7 +66,7 @@ def column_dots(
     return figure
 
 
-def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> go.Figure:
+def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> Figure:
     """What a term adds: a curve over one column above its training values, or a map over two.
 
     ``effect`` is the result of ``term_effect``, ``target`` the name of the model's value. Raises
@@ -80,7 +80,7 @@ def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> 
     if len(axes) == 1:
         hue = style.family_shade("linear", 0, dark)
         return _curve_above_rows(effect, "on its own", target, hue, dark)
-    values = np.asarray(effect.values, dtype=float)
+    values = floats(effect.values)
     first, second = axes
     ends = []
     for word, k in _extremes(values):
@@ -112,19 +112,19 @@ def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> 
 def component_plot(
     axes: Sequence[Any],
     values: Any,
-    names: Sequence[str],
+    names: Texts,
     title: str,
     *,
     certified: bool = True,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """What one node of a hull adds to the prediction: a line over one variable, or a map over two.
 
     ``axes`` are one or two arrays of positions, ``values`` (m,) or (m2, m1) the values there,
     ``names`` those of the variables, and ``title`` that of the node. Without a certificate the line
     is dashed and the alternative text says so. Raises ``ParameterError`` where shapes disagree.
     """
-    grids = [np.asarray(axis, dtype=float) for axis in axes[: len(names)]]
+    grids = [floats(axis) for axis in axes[: len(names)]]
     table = style.shaped("A component", values, *(grid.size for grid in reversed(grids)))
     alt = (
         f"What {title} adds to the prediction over {' and '.join(names)}: from "
@@ -151,10 +151,10 @@ def component_plot(
     return figure
 
 
-def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) -> go.Figure:
+def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) -> Figure:
     """What a column adds, and ``how``, along its axis above a histogram of its rows."""
     axis = effect.axes[0]
-    values = np.asarray(effect.values, dtype=float)
+    values = floats(effect.values)
     ends = []
     for word, k in _extremes(values):
         ends.append(f"{word}, {style.number(float(values[k]))}, at {_place(axis, k)}")
@@ -169,7 +169,7 @@ def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) 
         yaxis2={"title": "rows", "domain": [0, SPLIT], "nticks": 2, "showgrid": False},
         xaxis={"title": style.short(axis.name, 40), "anchor": "y2", "showgrid": False},
     )
-    rows: dict[str, Any] = {"yaxis": "y2", "marker": {"color": style.theme(dark).grey}}
+    rows: Json = {"yaxis": "y2", "marker": {"color": style.theme(dark).grey}}
     if axis.names:
         labels = style.shorts(axis.names, 14)
         hover = f"%{{x}}<br>%{{y:+.3g}} to {target}<extra></extra>"
@@ -187,7 +187,7 @@ def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) 
             f"{style.short(axis.name)} = {place}<br>%{{y:+.3g}} to {target}<extra></extra>"
         ),
     )
-    known = np.asarray(axis.rows, dtype=float)
+    known = floats(axis.rows)
     counts, edges = np.histogram(known, bins=N_BINS)
     middles = (edges[:-1] + edges[1:]) / 2
     widths = np.diff(edges)
@@ -200,7 +200,7 @@ def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) 
 
 def _dates(days: Any) -> Any:
     """Days since 1970 as dates for plotly."""
-    return (np.asarray(days, dtype=float) * MILLISECONDS).astype("datetime64[ms]")
+    return (floats(days) * MILLISECONDS).astype("datetime64[ms]")
 
 
 def _x_hover(is_date: bool) -> str:
@@ -227,13 +227,13 @@ def _map(
     x: Any,
     y: Any,
     table: Array,
-    names: Sequence[str],
+    names: Texts,
     dark: bool,
     *,
     signed: bool = False,
     height: int = 380,
     **options: Any,
-) -> go.Figure:
+) -> Figure:
     """Values over two axes; ``signed`` values have two hues, which meet in the background at 0."""
     figure = style.new_figure(
         alt,
@@ -241,7 +241,7 @@ def _map(
         height,
         margin={"l": 56, "r": 12, "t": 12, "b": 44},
     )
-    look: dict[str, Any] = {}
+    look: Json = {}
     if signed:
         bound = float(np.abs(table).max()) or 1.0
         negative = _class_colour(0, dark)
@@ -260,12 +260,12 @@ def _map(
 
 def surface_plot(
     surface: Any,
-    names: Sequence[str],
+    names: Texts,
     rows: Any,
     labels: Any,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """A model over two columns as a map, with the training rows on it.
 
     ``surface`` has ``columns``, ``x``, ``y``, ``values`` (m, m), ``classes`` and ``kind``;
@@ -313,7 +313,7 @@ def surface_plot(
     _add_rows(
         figure,
         surface,
-        np.asarray(rows, dtype=float),
+        floats(rows),
         np.asarray(labels),
         dark,
     )
@@ -321,10 +321,10 @@ def surface_plot(
 
 
 def _class_map(
-    classes: Sequence[str],
+    classes: Texts,
     table: Array,
     dark: bool,
-) -> dict[str, Any]:
+) -> Json:
     """The look of a map of class numbers: one colour per class."""
     count = len(classes)
     scale = []
@@ -346,7 +346,7 @@ def _class_colour(k: int, dark: bool) -> str:
 
 
 def _add_rows(
-    figure: go.Figure,
+    figure: Figure,
     surface: Any,
     rows: Array,
     labels: Array,
@@ -392,7 +392,7 @@ def _add_rows(
         )
 
 
-def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:
+def _surface_alt(surface: Any, names: Texts, table: Array) -> str:
     ranges = []
     for j, grid in zip(surface.columns, (surface.x, surface.y), strict=True):
         ranges.append(f"{names[j]} from {style.number(grid[0])} to {style.number(grid[-1])}")
@@ -413,13 +413,13 @@ def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:
 # Sequences
 
 
-def positions_figure(effects: Any, name: str, *, dark: bool = False) -> go.Figure:
+def positions_figure(effects: Any, name: str, *, dark: bool = False) -> Figure:
     """What every letter of the sequence ``name`` adds to the decision: blue for less, red for more.
 
     ``effects`` has ``letters`` (A,), ``values`` (A, L) and ``words``, as ``estimators.positions``
     returns them. Places are counted from 1.
     """
-    values = np.asarray(effects.values, dtype=float)
+    values = floats(effects.values)
     strongest = effects.words[:3]
     words = [f"{word.word} at place {word.place + 1} ({word.effect:+.3g})" for word in strongest]
     alt = (

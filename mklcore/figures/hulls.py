@@ -20,7 +20,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.style import graph_objects as go
+from mklcore.figures.style import Figure, Json, Texts
 
 Levels = tuple[int, ...]
 Place = tuple[float, int, int]
@@ -71,7 +71,7 @@ def certificate_sentence(model: Any) -> str:
     return f"Not certified: the gap is {style.percent(gap_of(model))} of the objective."
 
 
-def variable_names(names: Sequence[str] | None, p: int) -> list[str]:
+def variable_names(names: Texts | None, p: int) -> list[str]:
     if names is None:
         return [f"x{i}" for i in range(p)]
     if len(names) != p:
@@ -81,7 +81,7 @@ def variable_names(names: Sequence[str] | None, p: int) -> list[str]:
     return list(names)
 
 
-def node_name(node: Any, variables: Sequence[str], model: Any) -> str:
+def node_name(node: Any, variables: Texts, model: Any) -> str:
     """The name of a node, by the names of the ``variables`` unless the graph names its nodes."""
     if not variables:
         return str(node) or "1"
@@ -148,12 +148,12 @@ class HullLayout:
     bars: tuple[int, ...]
 
 
-Drawn = tuple[HullLayout, Sequence[dict[str, Any]]]
+Drawn = tuple[HullLayout, Sequence[Json]]
 
 
 def hull_layout(
     models: Sequence[Any],
-    names: Sequence[str] | None = None,
+    names: Texts | None = None,
     pair: tuple[int, int] | None = None,
 ) -> HullLayout:
     """The layout for the hulls of ``models`` along a path.
@@ -261,7 +261,7 @@ def _places(nodes: Sequence[Any], model: Any) -> dict[Any, Place]:
 # The state at one point
 
 
-def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
+def hull_state(model: Any, layout: HullLayout) -> Json:
     """One hull in the places of ``layout``, as lists and texts that can be written as JSON.
 
     ``inside`` [node, share of the largest norm, extreme, hover text], ``outside`` [node, share of
@@ -349,7 +349,7 @@ def _said(model: Any, layout: HullLayout, outside: Sequence[Sequence[Any]]) -> s
 
 def player_state(
     model: Any, layout: HullLayout, score_name: str = "", validation: float = math.nan
-) -> dict[str, Any]:
+) -> Json:
     """``hull_state`` with the line below the cursor: its label, a badge, and a status.
 
     The status tells how certain the model is, how large, and how well it scores.
@@ -376,7 +376,7 @@ def player_state(
 
 def drawn_along(
     path: Any,
-    names: Sequence[str] | None = None,
+    names: Texts | None = None,
     pair: tuple[int, int] | None = None,
 ) -> Drawn:
     """Layout and states of the hulls of a path."""
@@ -389,11 +389,11 @@ def drawn_along(
 
 def hull_json(
     layout: HullLayout,
-    states: Sequence[dict[str, Any]],
+    states: Sequence[Json],
     numbers: Sequence[int],
     *,
     dark: bool,
-) -> dict[str, Any]:
+) -> Json:
     """What the player ``hull`` shows: ``states`` are those of ``player_state`` at every point.
 
     ``numbers`` (p,) are the columns' numbers in their table, from 1 on.
@@ -433,10 +433,10 @@ def hull_json(
 
 def hull_graph(
     model: Any,
-    names: Sequence[str] | None = None,
+    names: Texts | None = None,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """The hull as a graph by depth: areas are ||beta_v||, extreme points have an outline.
 
     Hollow nodes are the sources nearest to entering, at most eight. At most 40 nodes are drawn:
@@ -481,9 +481,7 @@ def hull_graph(
     return figure
 
 
-def _edges(
-    figure: go.Figure, layout: HullLayout, nodes: Sequence[Sequence[Any]], line: dict[str, Any]
-) -> None:
+def _edges(figure: Figure, layout: HullLayout, nodes: Sequence[Sequence[Any]], line: Json) -> None:
     """Lines from the ``nodes`` of a state to their parents."""
     ends: list[Any] = []
     for k, *_ in nodes:
@@ -495,11 +493,11 @@ def _edges(
 
 
 def _nodes(
-    figure: go.Figure,
+    figure: Figure,
     layout: HullLayout,
     nodes: Sequence[Sequence[Any]],
     second_lines: dict[int, str],
-    marker: dict[str, Any],
+    marker: Json,
     ink: str,
     side: str,
 ) -> None:

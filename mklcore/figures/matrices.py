@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.style import graph_objects as go
-from mklcore.figures.style import leaders
+from mklcore.figures.style import Figure, Texts, leaders
 
 MOST_CELLS = 160  # rows of a Gram matrix that are drawn one by one
 MOST_CLASSES = 10  # classes of a Gram matrix that are marked
@@ -30,7 +28,7 @@ def gram_heatmap(
     labels: Any = None,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """One Gram matrix K (n, n) as a heat map.
 
     With ``labels`` (n,) the rows are sorted by them, so that a kernel that fits the target shows
@@ -100,10 +98,10 @@ def _sorting(
 
 def alignment_heatmap(
     A: Any,
-    names: Sequence[str],
+    names: Texts,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """Alignment of kernels, A (M, M): from 0 (orthogonal) to 1 (equal up to a factor)."""
     M = len(names)
     table = style.shaped("An alignment matrix", A, M, M)
@@ -127,7 +125,7 @@ def alignment_heatmap(
     return figure
 
 
-def _cell_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
+def _cell_texts(rows: Texts, columns: Texts) -> list[list[str]]:
     return [[f"{row}<br>{column}" for column in columns] for row in rows]
 
 
@@ -138,7 +136,7 @@ def _square(
     limits: tuple[float, float],
     dark: bool,
     **options: Any,
-) -> go.Figure:
+) -> Figure:
     """A map with equal axes, whose colours run over ``limits``."""
     figure = style.new_figure(alt, dark, height=420).add_heatmap(
         z=cells,
@@ -156,7 +154,7 @@ def _square(
 # Scores over p and C
 
 
-def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
+def norm_map(scores: Any, *, dark: bool = False) -> Figure:
     """Validation scores over p and C; points within one standard error of the best are marked.
 
     ``scores`` are those of folds (F, P, S) over ("p", "C"), as ``cross_validate_path`` returns
@@ -231,9 +229,7 @@ def norm_map_said(scores: Any) -> str:
 # Classes
 
 
-def class_weights(
-    weights: Any, problems: Sequence[str], names: Sequence[str], *, dark: bool = False
-) -> go.Figure:
+def class_weights(weights: Any, problems: Texts, names: Texts, *, dark: bool = False) -> Figure:
     """Kernel weights (T, M) of every one-vs-rest or one-vs-one problem, the largest on top."""
     table = style.shaped("Weights", weights, len(problems), len(names))
     peaks = table.max(axis=0)
@@ -269,10 +265,10 @@ def class_weights(
 
 def confusion_figure(
     counts: Array,
-    names: Sequence[str],
+    names: Texts,
     *,
     dark: bool = False,
-) -> go.Figure:
+) -> Figure:
     """A confusion matrix ``counts`` (k, k): true classes down, predicted classes across.
 
     Shades are shares of the rows of a true class.

@@ -8,7 +8,6 @@ saved notebook. ``path.explore(widget=True)`` reports its cursor to Python as ``
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path as File
@@ -19,6 +18,7 @@ import numpy as np
 
 from mklcore.errors import ParameterError
 from mklcore.figures.one_file import hulls_page, path_page
+from mklcore.figures.style import Texts
 
 HEIGHT = 620  # pixels
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
@@ -68,7 +68,7 @@ def explore_path(
     path: Any,
     *,
     index: int | None = None,
-    names: Sequence[str] | None = None,
+    names: Texts | None = None,
     widget: bool = False,
 ) -> Any:
     """A path in a notebook: weights, scores and certificate, or hulls, follow one cursor.
@@ -93,7 +93,7 @@ def explore_path(
     return PathWidget(path, page, index)
 
 
-def explore_hull(model: Any, *, names: Sequence[str] | None = None) -> Explorable:
+def explore_hull(model: Any, *, names: Texts | None = None) -> Explorable:
     """One fitted hull in a notebook; ``names`` (d,) are those of its columns."""
     path = SimpleNamespace(
         values=np.array([model.lam]),

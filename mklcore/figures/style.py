@@ -29,8 +29,9 @@ from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
 if TYPE_CHECKING:
     from plotly import graph_objects as graph_objects
-
+    from plotly.graph_objects import Figure as Figure
 else:
+    Figure = Any
 
     class _GraphObjects:
         """Plotly's module, imported for the first figure: the library works without Plotly."""
@@ -39,6 +40,9 @@ else:
             return getattr(import_extra("plotly.graph_objects", "app", "Figures"), name)
 
     graph_objects = _GraphObjects()
+
+Json = dict[str, Any]  # what a player or Plotly draws
+Texts = Sequence[str]
 
 # Both lists are in the order in which colours are assigned: the palette to the largest kernels of
 # one family, the spare hues to families that define no hue themselves.
@@ -172,9 +176,14 @@ def family_shade(family: str, member: int, dark: bool) -> str:
     return at_contrast(first, paper, weakest * math.exp(turn * span))
 
 
+def floats(values: Any) -> Array:
+    """``values`` as an array of floats."""
+    return np.asarray(values, dtype=float)
+
+
 def peak_weights(weights: Any, n_kernels: int) -> Array:
     """Largest weight of each kernel (M,), from weights (M,) or a path of weights (L, M)."""
-    table = np.abs(np.atleast_2d(np.asarray(weights, dtype=float)))
+    table = np.abs(np.atleast_2d(floats(weights)))
     return np.nan_to_num(table).max(axis=0) if table.size else np.zeros(n_kernels)
 
 
@@ -184,7 +193,7 @@ def largest(peaks: Array) -> list[int]:
 
 
 def kernel_colours(
-    families: Sequence[str],
+    families: Texts,
     weights: Any = None,
     dark: bool = False,
 ) -> list[str]:
@@ -297,11 +306,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def joined(parts: Sequence[str]) -> str:
+def joined(parts: Texts) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
+def leaders(values: Array, names: Texts, count: int = 3) -> str:
     """The largest entries: "a with 0.5, b with 0.25 and c with 0.1"."""
     top = np.argsort(-np.nan_to_num(values), kind="stable")[:count]
     return joined([f"{names[m]} with {number(values[m])}" for m in top])
@@ -331,7 +340,7 @@ def cut(name: str, length: int = 18) -> str:
     return f"{name[:front].rstrip()}…{name[-back:].lstrip()}"
 
 
-def cuts(names: Sequence[str], length: int = 18) -> list[str]:
+def cuts(names: Texts, length: int = 18) -> list[str]:
     """Labels that stand side by side: different names keep as many letters as tell them apart."""
     labels = {name: cut(name, length) for name in names}
     for label, count in Counter(labels.values()).items():
@@ -355,7 +364,7 @@ def short(name: str, length: int = 18) -> str:
     return harmless(cut(name, length))
 
 
-def shorts(names: Sequence[str], length: int = 18) -> list[str]:
+def shorts(names: Texts, length: int = 18) -> list[str]:
     """Names as harmless labels for plotly that stand side by side, see ``cuts``."""
     return [harmless(label) for label in cuts(names, length)]
 
@@ -400,11 +409,9 @@ def template(dark: bool) -> Any:
     return look
 
 
-def new_figure(
-    alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any
-) -> graph_objects.Figure:
+def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> Figure:
     """An empty figure in the common style, with its alternative text in ``layout.meta["alt"]``."""
-    defaults: dict[str, Any] = {
+    defaults: Json = {
         "template": template(dark),
         "margin": {"l": 48, "r": 16, "t": 28, "b": 44} | layout.pop("margin", {}),
         "height": height,
@@ -413,22 +420,22 @@ def new_figure(
     return graph_objects.Figure(layout=defaults | layout)
 
 
-def category_ticks(labels: Sequence[str]) -> dict[str, Any]:
+def category_ticks(labels: Texts) -> Json:
     """Ticks at 0, 1, 2, ...: plotly would merge categories whose names are cut to one label."""
     return {"tickvals": list(range(len(labels))), "ticktext": list(labels), "showgrid": False}
 
 
-def row_ticks(labels: Sequence[str]) -> dict[str, Any]:
+def row_ticks(labels: Texts) -> Json:
     """Ticks of labelled rows, the first on top, with the room that plotly gives an empty title."""
     return {"title": "", "autorange": "reversed", **category_ticks(labels)}
 
 
-def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:
+def annotation(text: str, colour: str, **place: Any) -> Json:
     """Text on a figure; ``place`` holds plotly's coordinates of an annotation."""
     return {"text": text, "font": {"color": colour}, **place}
 
 
-def empty_figure(message: str, dark: bool) -> graph_objects.Figure:
+def empty_figure(message: str, dark: bool) -> Figure:
     """A figure with nothing to draw, whose message says what to do next."""
     figure = new_figure(message, dark, xaxis={"visible": False}, yaxis={"visible": False})
     centre = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper"}
@@ -436,7 +443,7 @@ def empty_figure(message: str, dark: bool) -> graph_objects.Figure:
     return figure
 
 
-def enlarged(figure: graph_objects.Figure) -> graph_objects.Figure:
+def enlarged(figure: Figure) -> Figure:
     """A copy for a projector: type, margins, height and lines are ``ENLARGED`` times as large."""
     larger = graph_objects.Figure(figure)
     layout = larger.layout
@@ -452,7 +459,7 @@ def enlarged(figure: graph_objects.Figure) -> graph_objects.Figure:
 
 def around(values: Any, share: float = 0.06) -> tuple[float, float]:
     """Limits a little outside the finite ``values``; 0 and 1 where there are none."""
-    finite = np.asarray(values, dtype=float)
+    finite = floats(values)
     finite = finite[np.isfinite(finite)]
     if not finite.size:
         return 0.0, 1.0
@@ -467,7 +474,7 @@ def positive_or_one(values: Any) -> float:
 
 def shaped(what: str, values: Any, *shape: int) -> Array:
     """``values`` as an array of floats; raises ``ParameterError`` for any other ``shape``."""
-    table = np.asarray(values, dtype=float)
+    table = floats(values)
     if table.shape != shape:
         raise ParameterError(
             f"{what} must have the shape {shape}, as the names have it; got {table.shape}."
@@ -484,7 +491,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Arra
     """
     from scipy.optimize import isotonic_regression  # slow to import
 
-    target = np.asarray(wanted, dtype=float)
+    target = floats(wanted)
     if not target.size:
         return target
     order = np.argsort(target, kind="stable")

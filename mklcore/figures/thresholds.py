@@ -14,7 +14,7 @@ from mklcore.figures.axes import linear
 from mklcore.figures.captions import runs
 from mklcore.figures.player_data import picture_json
 from mklcore.figures.player_data.charts import line, panel
-from mklcore.figures.style import graph_objects as go
+from mklcore.figures.style import Figure
 
 MIDDLE = 0.58  # of the width, where the second panel begins
 SHARES = (-0.03, 1.03)
@@ -23,7 +23,7 @@ SHADE = 0.006  # of the axis, on both sides of the cheapest threshold
 TIE = 1e-8  # of an axis, between points that stand above each other
 
 
-def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False) -> go.Figure:
+def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False) -> Figure:
     """ROC and precision-recall curves of two classes, with a mark where ``threshold`` is.
 
     ``errors`` as `Exploration.errors` has them.

@@ -9,8 +9,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import captions, style
-from mklcore.figures.axes import Json
 from mklcore.figures.player_data.charts import CURSOR, path_colours
+from mklcore.figures.style import Json, floats
 
 N_BARS = 12
 NAME_LENGTH = 32  # letters in the widest column of names
@@ -54,7 +54,7 @@ def by_part(bars: Sequence[Bar]) -> Json:
 
 def heights(values: Any, shown: Sequence[int]) -> Array:
     """The columns ``shown`` of ``values`` (..., M), and the sum of all others as a last column."""
-    table = np.asarray(values, dtype=float)
+    table = floats(values)
     chosen: Array = table[..., list(shown)]
     if len(shown) == table.shape[-1]:
         return chosen
@@ -64,7 +64,7 @@ def heights(values: Any, shown: Sequence[int]) -> Array:
 
 def shares_of(values: Any) -> Array:
     """Each entry (..., M) divided by the sum of its row; a row of zeros stays zero."""
-    table = np.asarray(values, dtype=float)
+    table = floats(values)
     totals = table.sum(axis=-1, keepdims=True)
     shares: Array = table / np.where(totals > 0, totals, 1.0)
     return shares

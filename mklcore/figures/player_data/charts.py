@@ -10,7 +10,8 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import captions, style
-from mklcore.figures.axes import Json, Scale, linear, named, norm_positions, parameter_axis
+from mklcore.figures.axes import Scale, linear, named, norm_positions, parameter_axis
+from mklcore.figures.style import Json, Texts, floats
 
 Numbers = list[float | None]
 
@@ -26,7 +27,7 @@ CURSOR = "path"  # name of the cursor of a path that stands alone
 
 def rounded(values: Any) -> Numbers:
     """Numbers with four significant digits; None for numbers that are not finite."""
-    numbers = np.asarray(values, dtype=float).ravel().tolist()
+    numbers = floats(values).ravel().tolist()
     return [float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None for v in numbers]
 
 
@@ -48,7 +49,7 @@ def panel(
     y: Scale,
     lines: Sequence[Json],
     positions: Any = (),
-    labels: Sequence[str] = (),
+    labels: Texts = (),
     **more: Any,
 ) -> Json:
     """A panel of ``lines`` over ``positions`` of the axis ``x``.
@@ -80,14 +81,14 @@ def panel(
 
 def bar_panel(
     axes: tuple[str, str],
-    names: Sequence[str],
+    names: Texts,
     table: Any,
-    colours: Sequence[str],
-    ticks: Sequence[str],
+    colours: Texts,
+    ticks: Texts,
     **more: Any,
 ) -> Json:
     """A panel with an upright bar per column of ``table`` (L, B), whose heights follow a slider."""
-    values = np.asarray(table, dtype=float)
+    values = floats(table)
     bars = []
     for name, heights, colour in zip(names, values.T, colours, strict=True):
         bars.append({"name": name, "ys": rounded(heights), "colour": colour})
@@ -96,7 +97,7 @@ def bar_panel(
 
 
 def chart(
-    cursor: str, figure: str, panels: Sequence[Json], alt: str, said: Sequence[str], **layout: Any
+    cursor: str, figure: str, panels: Sequence[Json], alt: str, said: Texts, **layout: Any
 ) -> Json:
     """Panels of one ``figure`` that follow a ``cursor``; ``said`` is read out at its places.
 
@@ -130,7 +131,7 @@ def path_panel(path: Any, x: Scale, y: Scale, lines: Sequence[Json], **more: Any
 def certificate_marks(path: Any) -> list[str]:
     """The certificate of every point: "sure", "open", or "none" where the method has none."""
     marks = np.where(captions.solved(path), "sure", "open")
-    marks[np.isnan(np.asarray(path.relative_gap, dtype=float))] = "none"
+    marks[np.isnan(floats(path.relative_gap))] = "none"
     names: list[str] = marks.tolist()
     return names
 
@@ -142,7 +143,7 @@ def path_colours(path: Any, peaks: Array, dark: bool) -> list[str]:
 
 
 def weight_lines(
-    path: Any, weights: Array, peaks: Array, colours: Sequence[str], dark: bool, **looks: Any
+    path: Any, weights: Array, peaks: Array, colours: Texts, dark: bool, **looks: Any
 ) -> list[Json]:
     """One line per kernel of ``weights`` (L, M): the six with the largest ``peaks`` have colours.
 
@@ -164,7 +165,7 @@ def weights_chart(
     path: Any, dark: bool, *, cursor: str = CURSOR, figure: str = "path_weights"
 ) -> Json:
     """Kernel weights along the parameter of a path, with the certificate of every point."""
-    weights = np.asarray(path.weights, dtype=float)
+    weights = floats(path.weights)
     n_kernels = weights.shape[1]
     peaks = style.peak_weights(weights, n_kernels)
     labels = style.cuts(captions.labels(path.kernel_names, path.kernel_families))
@@ -240,6 +241,6 @@ def score_lines(path: Any, dark: bool) -> list[Json]:
     }
     lines = []
     for name, scores in captions.scores(path):
-        if np.isfinite(np.asarray(scores, dtype=float)).any():
+        if np.isfinite(floats(scores)).any():
             lines.append(line(name, scores, dark=dark, label=name, **looks[name]))
     return lines

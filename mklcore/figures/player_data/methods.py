@@ -11,7 +11,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.axes import Json, Scale, linear, parameter_axis
+from mklcore.figures.axes import Scale, linear, parameter_axis
 from mklcore.figures.player_data.bars import (
     by_part,
     heights,
@@ -28,6 +28,7 @@ from mklcore.figures.player_data.charts import (
     weight_lines,
 )
 from mklcore.figures.player_data.sliders import SharedSlider
+from mklcore.figures.style import Json, Texts
 
 N_BARS = 9
 NAME_LENGTH = 24  # letters in the widest column of names
@@ -159,8 +160,8 @@ def _panels(
     paths: Sequence[Any],
     score: str,
     peaks: Array,
-    colours: Sequence[str],
-    glyphs: Sequence[str],
+    colours: Texts,
+    glyphs: Texts,
     dark: bool,
 ) -> list[Json]:
     """A panel of shares of weight for each method, then a panel of scores for each.

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mklcore.figures import captions
-from mklcore.figures.axes import Json, Scale, norm_positions, parameter_axis
+from mklcore.figures.axes import Scale, norm_positions, parameter_axis
 from mklcore.figures.player_data.bars import column_bars, weight_bars
 from mklcore.figures.player_data.charts import CURSOR, chart, scores_chart, weights_chart
+from mklcore.figures.style import Json, Texts
 
 PICTURE = "picture"
 
@@ -51,7 +52,7 @@ def path_json(
     index: int | None = None,
     columns: tuple[Sequence[Any], Any] | None = None,
     references: Sequence[tuple[str, float]] = (),
-    says: Sequence[str] = (),
+    says: Texts = (),
 ) -> Json:
     """All players of one path, by their places: "play", "chart", "bars", "all" and "facts".
 
@@ -85,8 +86,8 @@ def path_json(
 def picture_json(
     scale: Scale,
     positions: Sequence[float],
-    labels: Sequence[str],
-    said: Sequence[str],
+    labels: Texts,
+    said: Texts,
     panels: Sequence[Json],
     *,
     start: int,

@@ -12,9 +12,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.figures import style
-from mklcore.figures.axes import Json, Scale, linear, logarithmic, named
+from mklcore.figures.axes import Scale, linear, logarithmic, named
 from mklcore.figures.player_data import picture_json
 from mklcore.figures.player_data.charts import bar_panel, line, panel
+from mklcore.figures.style import Json
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
