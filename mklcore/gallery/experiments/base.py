@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Names
 from mklcore.errors import (
     DataError,
     ParameterError,
@@ -172,8 +172,8 @@ class Experiment:
     claims: tuple[Claim, ...]
     open_points: str
     row_name: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: Names
+    columns: Names
     unit: str
     repetitions: int
     measure: Measure
@@ -185,16 +185,16 @@ class Experiment:
     ordered: bool = True
     floor: float | None = None
     seconds: float = 1.0
-    quick: tuple[str, ...] = ()
+    quick: Names = ()
     files: Mapping[str, str] = field(default_factory=dict)
     drawn: int = 0
     marks: tuple[tuple[str, str], ...] = ()
     mark_name: str = ""
     explained: tuple[tuple[str, str, str], ...] = ()
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
-    stand_ins: tuple[str, ...] = ("*a stand-in",)
+    stand_ins: Names = ("*a stand-in",)
     method: str = ""
-    rivals: tuple[str, ...] = ()
+    rivals: Names = ()
 
     @classmethod
     def read(
@@ -373,7 +373,7 @@ class Experiment:
     def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
         return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
 
-    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
+    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> Names:
         """The rows that can be measured, or those of a small run where ``quick``.
 
         A row that needs a file has it in the folder ``data``, by default that of the environment.

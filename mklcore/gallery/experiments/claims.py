@@ -38,7 +38,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Names
 from mklcore.gallery.experiments.records import PaperComparison
 
 Answer = Literal["agrees", "equal", "disagrees", "undecided", "without a number"]
@@ -74,9 +74,9 @@ class Check:
     """One check of a claim: a relation of columns to others or to numbers, in some rows."""
 
     relation: str
-    of: tuple[str, ...] = ("*",)
-    than: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
+    of: Names = ("*",)
+    than: Names = ()
+    rows: Names = ()
     by: float = 0.0
     share: float = 0.0
     low: float = -np.inf

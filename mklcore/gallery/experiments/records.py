@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import t as student_t
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, Mask, read_only
+from mklcore.arrays import Array, Indices, Mask, Names, read_only
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError
 
@@ -44,8 +44,8 @@ class Outcome:
     """
 
     key: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
+    rows: Names
+    columns: Names
     samples: Array
     seed: int = 0
     seconds: float = float("nan")
@@ -204,12 +204,12 @@ class PaperComparison:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     @property
-    def rows(self) -> tuple[str, ...]:
+    def rows(self) -> Names:
         """The rows that were measured."""
         return self.run.rows
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Names:
         """The columns of the table."""
         return self.run.columns
 
@@ -242,11 +242,11 @@ class PaperComparison:
         column = self.columns.index(name)
         return float(self.reference[self.rows.index(row), column])
 
-    def named(self, patterns: tuple[str, ...]) -> list[str]:
+    def named(self, patterns: Names) -> list[str]:
         """The columns and quantities that patterns such as "p = *" name."""
         return _matching(patterns, (*self.columns, *self.quantities))
 
-    def chosen(self, patterns: tuple[str, ...]) -> list[str]:
+    def chosen(self, patterns: Names) -> list[str]:
         """The measured rows that patterns name; all of them where there are none."""
         return _matching(patterns or ("*",), self.rows)
 
@@ -279,7 +279,7 @@ class PaperComparison:
         return frame.reset_index()
 
 
-def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+def _matching(patterns: Names, names: Names) -> list[str]:
     matching: list[str] = []
     for pattern in patterns:
         matching += [name for name in names if fnmatchcase(name, pattern)]
