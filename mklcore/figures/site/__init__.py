@@ -61,18 +61,16 @@ def static_site(directory: str | Path, pyodide: str | Path | None = None) -> Pat
         If there is no Pyodide at ``pyodide``, or the folder cannot be written.
     """
     place = str(pyodide or PYODIDE)
+    address = urlsplit(place)
+    host = f"{address.scheme}://{address.netloc}" if address.scheme in ("http", "https") else ""
     size = 0
     target = Path(directory)
-    address = urlsplit(place)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        if address.scheme not in ("http", "https"):
+        if not host:
             size = _copied(Path(place), target / FOLDER)
-            place = f"{FOLDER}/"
-            host = ""
-        else:
-            place = place.rstrip("/") + "/"
-            host = f"{address.scheme}://{address.netloc}"
+            place = FOLDER
+        place = place.rstrip("/") + "/"
         (target / ARCHIVE).write_bytes(_archive())
         (target / "worker.js").write_text(text_of("worker.js", __name__), encoding="utf-8")
         (target / "index.html").write_text(_page(place, host, size), encoding="utf-8")
@@ -95,21 +93,16 @@ def _copied(source: Path, target: Path) -> int:
             "with Pyodide, or an address that begins with https://."
         )
     packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
+    needed: list[str] = []
     stack = list(LOADED)
-    needed = set[str]()
-    missing = []
     while stack:
         name = stack.pop()
-        if name in needed:
-            continue
-        needed.add(name)
-        if name in packages:
-            stack += packages[name]["depends"]
-        elif name in LOADED:
-            missing.append(name)
+        if name not in needed:
+            needed.append(name)
+            stack += packages.get(name, {}).get("depends", ())
     names = list(RUNTIME)
-    names += [packages[name]["file_name"] for name in sorted(needed) if name in packages]
-    missing += [name for name in names if not (source / name).is_file()]
+    names += [packages[name]["file_name"] if name in packages else name for name in needed]
+    missing = [name for name in names if not (source / name).is_file()]
     if missing:
         raise ParameterError(
             f"The Pyodide in {str(source)!r} lacks {', '.join(missing)}; take one with all "

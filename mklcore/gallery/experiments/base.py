@@ -12,7 +12,7 @@ import os
 import re
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -111,7 +111,7 @@ def seed_of(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
-Measure = Callable[[TableLine], Sequence[float]]
+Measure = Callable[[TableLine], Iterable[float]]
 
 
 @dataclass(frozen=True, eq=False)

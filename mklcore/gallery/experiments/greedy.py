@@ -99,7 +99,7 @@ def _lq_models(stack: GramStack, X: Array, y: Array, q: float) -> Array:
     return models
 
 
-def rate(line: TableLine) -> list[float]:
+def rate(line: TableLine) -> Array:
     """Base-10 logarithms of E_N - E* after some steps, and that of the bound of Lemma 3.
 
     The steps are those of Algorithm 2 with unit steps and with line search, and of Algorithm 1.
@@ -123,8 +123,7 @@ def rate(line: TableLine) -> list[float]:
         excess.append(float(residual @ residual) / (2 * len(y)))
     condition = _condition(min(2 * steps, N_KERNELS))
     excess.append(greedy_decay_bound(steps, condition, 0.0, 3.0))
-    logarithms: list[float] = np.log10(np.maximum(excess, SMALLEST)).tolist()
-    return logarithms
+    return np.log10(np.maximum(excess, SMALLEST))
 
 
 def _problem(seed: int, repetition: int) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.data.synthetic import make_twonorm
 from mklcore.estimators.baselines import UniformMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier
@@ -100,15 +101,14 @@ def _every_method(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
     return stored + afresh
 
 
-def by_size(line: TableLine) -> list[float]:
+def by_size(line: TableLine) -> Array:
     """Base-10 logarithms of the seconds of every method that can run at this size."""
     what, _, value = line.row.partition(" = ")
     n = int(value) if what == "n" else FIXED_ROWS
     M = FIXED_KERNELS if what == "n" else int(value)
     _compiled()
     measured = _every_method(n, line.draw(n, M), kernels_of(M))
-    logarithms: list[float] = np.log10(np.maximum(measured, 1e-6)).tolist()
-    return logarithms
+    return np.log10(np.maximum(measured, 1e-6))
 
 
 def growth(line: TableLine) -> list[float]:
