@@ -41,7 +41,12 @@ LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 # Along a path
 
 
-def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> Figure:
+def weight_path(
+    path: Any,
+    index: int | None = None,
+    *,
+    dark: bool = False,
+) -> Figure:
     """Kernel weights θ along the path, one line per kernel, with a cursor at the point ``index``.
 
     The six kernels with the largest weights anywhere on the path have colours and labels; the
@@ -259,7 +264,12 @@ def _label_ends(figure: Figure, labels: Sequence[_EndLabel], dark: bool) -> None
     figure.layout.annotations += tuple(annotations)
 
 
-def _end_label(text: str, colour: str, y: float, x: float | None = None) -> Json:
+def _end_label(
+    text: str,
+    colour: str,
+    y: float,
+    x: float | None = None,
+) -> Json:
     """A label at the share ``y`` of the height, to the right of ``x`` or of the right edge."""
     place = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
     place |= {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
@@ -329,8 +339,10 @@ def eigenvalue_decay(
     for spectrum in spectra:
         zero = spectrum.size * np.finfo(float).eps * max(float(spectrum[0]), 0.0)
         positive.append(spectrum[spectrum > zero])
-    described = list(zip(names, positive, strict=True))[: style.N_NAMED]
-    sentences = [_decay_alt(name, kept, table.shape[1]) for name, kept in described]
+    sentences = []
+    for name, kept in zip(names[: style.N_NAMED], positive, strict=False):
+        count = style.counted(kept.size, "positive eigenvalue")
+        sentences.append(f"{name} has {count} of {table.shape[1]}.")
     alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
     figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16, "b": 44})
     ends = []
@@ -349,16 +361,11 @@ def eigenvalue_decay(
     return figure
 
 
-def _decay_alt(name: str, positive: Array, n: int) -> str:
-    if positive.size == 0:
-        return f"{name} has no positive eigenvalue."
-    half = int(np.searchsorted(np.cumsum(positive), 0.5 * positive.sum())) + 1
-    first = "the first one holds" if half == 1 else f"the first {half} hold"
-    count = f"{style.counted(positive.size, 'positive eigenvalue')} of {n}"
-    return f"{name} has {count}, and {first} half of the trace."
-
-
-def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False) -> Figure:
+def roc_figure(
+    curves: Sequence[tuple[str, Array, Array, float]],
+    *,
+    dark: bool = False,
+) -> Figure:
     """ROC curves: the true positive rate against the false positive rate.
 
     ``curves`` are (name, false positive rates, true positive rates, area under the curve).
@@ -425,7 +432,13 @@ def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> Figure:
     """An empty figure with two axes of shares and their diagonal."""
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
     line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
+    figure.add_scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line=line,
+        hoverinfo="skip",
+    )
     ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
     figure.update_xaxes(title=x_title, **ends)
     figure.update_yaxes(title=y_title, **ends)
@@ -562,7 +575,9 @@ def bound_curves(
             end = None
             if last < len(values) - 1:
                 end = float(np.log10(positions[last]) if scale.log else positions[last])
-            labels.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
+            labels.append(
+                _EndLabel(style.short(curve.name, 24), float(y[last]), colour, end),
+            )
     _label_ends(figure, labels, dark)
     return figure
 
@@ -576,7 +591,13 @@ def _bound_axis(kind: str, title: str, values: Array) -> tuple[Array, Scale]:
     return values, axes.whole(title, float(values[0]), float(values[-1]))
 
 
-def _shade_vacuous(figure: Figure, level: float, top: float, text: str, dark: bool) -> None:
+def _shade_vacuous(
+    figure: Figure,
+    level: float,
+    top: float,
+    text: str,
+    dark: bool,
+) -> None:
     """Shade everything above ``level``, with a ``text`` at its lower edge."""
     tone = style.theme(dark)
     shade = style.faded(tone.grey, 0.13)
@@ -703,7 +724,11 @@ def _comparison_alt(comparison: Any, columns: Sequence[int], title: str) -> str:
     sentences = []
     for k in columns:
         cells = []
-        pairs = zip(comparison.ours[:, k], comparison.reference[:, k], strict=True)
+        pairs = zip(
+            comparison.ours[:, k],
+            comparison.reference[:, k],
+            strict=True,
+        )
         for row, (ours, reference) in zip(comparison.rows, pairs, strict=True):
             values = [style.number(ours)] if np.isfinite(ours) else []
             if np.isfinite(reference):
@@ -713,7 +738,13 @@ def _comparison_alt(comparison: Any, columns: Sequence[int], title: str) -> str:
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(sentences)}."
 
 
-def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> Figure:
+def agreement_plot(
+    comparison: Any,
+    part: slice,
+    *,
+    title: str,
+    dark: bool = False,
+) -> Figure:
     """Draw the columns ``part`` of a comparison as one dot per cell, the reference across and ours
     upwards, each with its standard error, and the diagonal where both are the same.
 
@@ -726,7 +757,11 @@ def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = Fal
     if not values.size:
         return style.empty_figure("No cell has a number of ours and of the reference.", dark)
     columns = comparison.columns[part]
-    apart = np.where(known, np.abs(both[1] - both[0]), -1.0)
+    apart = np.where(
+        known,
+        np.abs(both[1] - both[0]),
+        -1.0,
+    )
     row, column = np.unravel_index(int(np.argmax(apart)), apart.shape)
     reference, ours = map(style.number, both[:, row, column])
     alt = (
@@ -744,7 +779,9 @@ def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = Fal
         hoverinfo="skip",
         showlegend=False,
     )
-    errors = np.nan_to_num([comparison.reference_error[:, part], comparison.ours_error[:, part]])
+    errors = np.nan_to_num(
+        [comparison.reference_error[:, part], comparison.ours_error[:, part]],
+    )
     hues = style.six_hues(dark)
     for k, name in enumerate(columns):
         kept = known[:, k]

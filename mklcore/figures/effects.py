@@ -151,7 +151,13 @@ def component_plot(
     return figure
 
 
-def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) -> Figure:
+def _curve_above_rows(
+    effect: Any,
+    how: str,
+    target: str,
+    hue: str,
+    dark: bool,
+) -> Figure:
     """What a column adds, and ``how``, along its axis above a histogram of its rows."""
     axis = effect.axes[0]
     values = floats(effect.values)

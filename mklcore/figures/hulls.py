@@ -332,7 +332,9 @@ def _cells(
             kind = "active"
             hover = _hover(name, norms[node], largest)
         hover += "; extreme point" * extreme
-        cells.append([first, second, kind, round(norms[node] / largest, 5), extreme, hover])
+        cells.append(
+            [first, second, kind, round(norms[node] / largest, 5), extreme, hover],
+        )
     return cells
 
 
@@ -481,7 +483,12 @@ def hull_graph(
     return figure
 
 
-def _edges(figure: Figure, layout: HullLayout, nodes: Sequence[Sequence[Any]], line: Json) -> None:
+def _edges(
+    figure: Figure,
+    layout: HullLayout,
+    nodes: Sequence[Sequence[Any]],
+    line: Json,
+) -> None:
     """Lines from the ``nodes`` of a state to their parents."""
     ends: list[Any] = []
     for k, *_ in nodes:

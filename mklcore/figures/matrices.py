@@ -229,7 +229,13 @@ def norm_map_said(scores: Any) -> str:
 # Classes
 
 
-def class_weights(weights: Any, problems: Texts, names: Texts, *, dark: bool = False) -> Figure:
+def class_weights(
+    weights: Any,
+    problems: Texts,
+    names: Texts,
+    *,
+    dark: bool = False,
+) -> Figure:
     """Kernel weights (T, M) of every one-vs-rest or one-vs-one problem, the largest on top."""
     table = style.shaped("Weights", weights, len(problems), len(names))
     peaks = table.max(axis=0)

@@ -48,9 +48,28 @@ def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False)
         axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
         quiet = axes | {"hoverinfo": "skip"}
         hover = "%{x:.1%}, %{y:.1%}<extra></extra>"
-        figure.add_scatter(x=[0, 1], y=chance, mode="lines", line=grey, **quiet)
-        figure.add_scatter(x=x, y=y, mode="lines", line=ink, hovertemplate=hover, **axes)
-        figure.add_scatter(x=x[[at]], y=y[[at]], mode="markers", marker=mark, **quiet)
+        figure.add_scatter(
+            x=[0, 1],
+            y=chance,
+            mode="lines",
+            line=grey,
+            **quiet,
+        )
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line=ink,
+            hovertemplate=hover,
+            **axes,
+        )
+        figure.add_scatter(
+            x=x[[at]],
+            y=y[[at]],
+            mode="markers",
+            marker=mark,
+            **quiet,
+        )
     wrong_title, found_title, right_title = _axes(errors.classes)
     figure.update_layout(
         xaxis={"title": wrong_title, "domain": [0, 1 - MIDDLE]},

@@ -21,7 +21,12 @@ Bar = tuple[str, str, str]  # its label, its whole name and its colour
 
 
 def bars_json(
-    path: Any, bars: Sequence[Bar], table: Array, title: str, most: float, index: int
+    path: Any,
+    bars: Sequence[Bar],
+    table: Array,
+    title: str,
+    most: float,
+    index: int,
 ) -> Json:
     """The ``bars`` with heights ``table`` (L, B) at every point of a path.
 
@@ -105,7 +110,13 @@ def kernel_bars(
     return bars
 
 
-def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Json:
+def weight_bars(
+    path: Any,
+    *,
+    index: int,
+    dark: bool,
+    every: bool = False,
+) -> Json:
     """Bars of the kernels with the largest weights along a path, or a tall list of ``every``."""
     n_kernels = len(path.kernel_names)
     shown = order(path, n_kernels if every else N_BARS)

@@ -31,7 +31,15 @@ def rounded(values: Any) -> Numbers:
     return [float(f"{v:.{DIGITS}g}") if math.isfinite(v) else None for v in numbers]
 
 
-def line(name: str, ys: Any, colour: str, dark: bool, *, label: str = "", **look: Any) -> Json:
+def line(
+    name: str,
+    ys: Any,
+    colour: str,
+    dark: bool,
+    *,
+    label: str = "",
+    **look: Any,
+) -> Json:
     """One line of a panel, with a readable ``label`` at its right end.
 
     Its ``look`` has a ``width``, an ``opacity``, a ``dash`` in pixels, a ``dot`` under the cursor,
@@ -97,7 +105,12 @@ def bar_panel(
 
 
 def chart(
-    cursor: str, figure: str, panels: Sequence[Json], alt: str, said: Texts, **layout: Any
+    cursor: str,
+    figure: str,
+    panels: Sequence[Json],
+    alt: str,
+    said: Texts,
+    **layout: Any,
 ) -> Json:
     """Panels of one ``figure`` that follow a ``cursor``; ``said`` is read out at its places.
 
@@ -121,7 +134,13 @@ def chart(
 # Weights and scores along a path
 
 
-def path_panel(path: Any, x: Scale, y: Scale, lines: Sequence[Json], **more: Any) -> Json:
+def path_panel(
+    path: Any,
+    x: Scale,
+    y: Scale,
+    lines: Sequence[Json],
+    **more: Any,
+) -> Json:
     """A panel of lines over the points of a path."""
     labels = captions.point_labels(path)
     sure = captions.solved(path).tolist()
@@ -157,7 +176,16 @@ def weight_lines(
     lines = [line(names[m], weights[:, m], quiet, dark, width=1) for m in others]
     for m in largest:
         own = {name: values[m] for name, values in looks.items()}
-        lines.append(line(names[m], weights[:, m], colours[m], dark, width=2.25, **own))
+        lines.append(
+            line(
+                names[m],
+                weights[:, m],
+                colours[m],
+                dark,
+                width=2.25,
+                **own,
+            )
+        )
     return lines
 
 
@@ -218,7 +246,17 @@ def scores_chart(
             height = math.nan
         ys = [height] * len(path.values)
         grey = style.theme(dark).grey
-        lines.append(line(name, ys, grey, dark, label=label, end=value, **look))
+        lines.append(
+            line(
+                name,
+                ys,
+                grey,
+                dark,
+                label=label,
+                end=value,
+                **look,
+            )
+        )
     unit = "%" if path.score_name in captions.SHARES else ""
     scores_panel = path_panel(
         path,

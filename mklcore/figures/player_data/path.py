@@ -14,7 +14,12 @@ from mklcore.figures.style import Json, Texts
 PICTURE = "picture"
 
 
-def texts(chart: str, points: Sequence[Any], widths: Sequence[float], index: int) -> Json:
+def texts(
+    chart: str,
+    points: Sequence[Any],
+    widths: Sequence[float],
+    index: int,
+) -> Json:
     """Columns of lines of runs, as ``captions`` makes them, at each of the ``points``."""
     return {
         "chart": chart,
