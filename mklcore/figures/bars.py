@@ -340,9 +340,7 @@ def word_bars(
     ``words`` are those of ``strongest_words``, ``output`` is the number of the class.
     """
     values = np.array([word.effect[output] for word in words])
-    hues = style.six_hues(dark)
-    more = style.readable(hues[0], dark)
-    less = style.readable(hues[2], dark)
+    more, _, less, *_ = style.six_hues(dark)
     strongest = zip(words[:5], values, strict=False)
     listed = style.joined([f"{word.word} {value:+.2g}" for word, value in strongest])
     return row_bars(
