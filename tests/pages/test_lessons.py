@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mklcore.data.samples import SAMPLES
-from mklcore.gallery.lessons import LESSONS, Lesson, LessonResult, numbers
+from mklcore.gallery.lessons import LESSONS, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
 from pages.shared.session import parameters, state
@@ -281,21 +281,6 @@ def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypa
     assert went == ["explore", "hulls"]
     assert memory(app).params.data == "sparse_polynomial"
     assert memory(app).params.hull_pair == ",".join(str(j + 1) for j in LESSONS["hull"].found.pair)
-
-
-def test_a_lesson_from_elsewhere_is_computed_when_it_is_opened(monkeypatch):
-    text = """title = 'Small'\nlevel = 'First steps'\nline = 'One plus one.'\nquestion = 'How much is ⟨sum⟩?'
-reveal = 'It is ⟨result⟩.'\nformula = '1+1=2'\nwhy = ''\nlook = ''\nlimits = ''\nlink = 'Go on'
-[given]\nsum = '1 + 1'\n[options]\ntwo = 'Two'\n[opens]\npage = 'explore'\nparams = {}"""
-    small = Lesson(
-        "small",
-        lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0),
-        text,
-    )
-    monkeypatch.setitem(LESSONS, "small", small)
-    assert "open_small" in [button.key for button in open_app(PAGE).button]
-    assert "How much is 1 + 1?" in words(open_app(PAGE, lesson="small"))
-    assert "It is two indeed." in words(open_app(PAGE, lesson="small", lesson_step="reveal"))
 
 
 # Presentation

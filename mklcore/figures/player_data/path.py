@@ -97,7 +97,6 @@ def picture_json(
     *,
     start: int,
     columns: int = 3,
-    **options: Any,
 ) -> Json:
     """Panels that one slider leads, by their places: "play", "say" and "chart".
 
@@ -106,17 +105,6 @@ def picture_json(
     """
     for k, panel in enumerate(panels):
         panel["suffix"] = str(k + 1) if k else ""
-    lead = {
-        "x": [scale.at(position) for position in positions],
-        "labels": list(labels),
-        "chart": PICTURE,
-        "charts": [PICTURE],
-        "spoken": [f"{label}. {text}" for label, text in zip(labels, said, strict=True)],
-        "index": start,
-        "exact": None,
-        "turn": 1,
-        "panels": [panel["suffix"] for panel in panels if panel["xs"]],
-    }
     drawn = chart(
         PICTURE,
         PICTURE,
@@ -130,7 +118,17 @@ def picture_json(
     )
     sentences = [[[captions.runs(text)]] for text in said]
     return {
-        "play": {**lead, **options},
+        "play": {
+            "x": [scale.at(position) for position in positions],
+            "labels": list(labels),
+            "chart": PICTURE,
+            "charts": [PICTURE],
+            "spoken": [f"{label}. {text}" for label, text in zip(labels, said, strict=True)],
+            "index": start,
+            "exact": None,
+            "turn": 1,
+            "panels": [panel["suffix"] for panel in panels if panel["xs"]],
+        },
         "say": texts(PICTURE, sentences, [1], start),
         "chart": drawn,
     }

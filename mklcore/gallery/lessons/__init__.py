@@ -10,11 +10,8 @@ the picture. ``python -m mklcore.gallery.lessons [KEY ...]`` writes ``recorded/`
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from mklcore._lazy import cached_property
@@ -28,6 +25,7 @@ from mklcore.figures.one_file import (
     place,
     safe,
 )
+from mklcore.figures.players import text_of
 from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
 __all__ = ["LESSONS", "Lesson", "LessonResult", "lesson_page"]
@@ -55,22 +53,15 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson by its key.
-
-    A lesson added from elsewhere brings its ``text``, in the form of those in ``text/``, and its
-    ``computation``.
-    """
+    """One lesson by its key."""
 
     key: str
-    computation: Callable[..., LessonResult] | None = None
-    text: str = ""
 
     def compute(self, *seed: int) -> LessonResult:
         """Compute the lesson again, by default with its own seed."""
         # The numbers import the estimators, which a recorded lesson does not need.
         numbers = import_module("mklcore.gallery.lessons.numbers")
-        computation = self.computation or getattr(numbers, self.key)
-        result: LessonResult = computation(*seed)
+        result: LessonResult = getattr(numbers, self.key)(*seed)
         return result
 
     @cached_property
@@ -78,18 +69,17 @@ class Lesson:
         """Title, question, options, sections, figures of the set-up (``given``), layout of the
         picture and where the lesson leads on to.
         """
-        return tomllib.loads(self.text or _file(f"text/{self.key}.toml").read_text("utf-8"))
+        return tomllib.loads(_text(f"text/{self.key}.toml"))
 
     @cached_property
     def found(self) -> LessonResult:
-        """What the computation found: as it is recorded, or computed where it is not."""
-        file = _file(f"recorded/{self.key}.json")
-        return LessonResult.from_json(file.read_text("utf-8")) if file.is_file() else self.compute()
+        """What the computation found, as it is recorded."""
+        return LessonResult.from_json(_text(f"recorded/{self.key}.json"))
 
     @property
     def given(self) -> dict[str, str]:
         """Figures of the set-up, of which the question may speak."""
-        return dict(self.words.get("given", {}))
+        return dict(self.words["given"])
 
     @property
     def facts(self) -> dict[str, str]:
@@ -100,15 +90,13 @@ class Lesson:
         """A section of the text with its figures."""
         return fill(self.words[section], self.given if section == "question" else self.facts)
 
-    def drawn(self, *, dark: bool, **more: Any) -> dict[str, Any]:
-        """What the players show, by their places; nothing where the text lays out no picture."""
-        if "panels" not in self.words:
-            return {}
-        return drawn(self.words, self.found, self.facts, dark=dark, **more)
+    def drawn(self, *, dark: bool) -> dict[str, Any]:
+        """What the players show, by their places."""
+        return drawn(self.words, self.found, self.facts, dark=dark)
 
 
-def _file(name: str) -> Traversable:
-    return files(__name__).joinpath(name)
+def _text(name: str) -> str:
+    return text_of(name, __name__)
 
 
 def lesson_page(lesson: Lesson) -> str:

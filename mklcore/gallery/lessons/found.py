@@ -129,7 +129,6 @@ def drawn(
     facts: Mapping[str, str],
     *,
     dark: bool,
-    **more: Any,
 ) -> Json:
     """What the players of a lesson show, by their places, as the ``layout`` of its text says."""
     if result.hull is not None:
@@ -147,7 +146,7 @@ def drawn(
     x = _slider(layout["slider"], result)
     panels = [_panel(panel, x, result, labels, facts, dark) for panel in layout["panels"]]
     return picture_json(
-        x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more
+        x, result.at, labels, said, panels, start=result.start, columns=layout["columns"]
     )
 
 
