@@ -24,7 +24,7 @@ Source: Subrahmanya and Shin (2010), sections 4.1 and 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -97,7 +97,7 @@ def mass_spectra(line: TableLine) -> list[float]:
     The numbers of groups that SMKL and MKL use follow.
     """
     X, y = _readings(line)
-    groups = _groups("group", np.array_split(np.arange(X.shape[1]), GROUPS))
+    groups = [part.tolist() for part in np.array_split(np.arange(X.shape[1]), GROUPS)]
     kernels = KernelDictionary.per_group(Linear(), groups)
     whole = KernelDictionary((Linear(),))
     methods = [
@@ -115,9 +115,9 @@ def image(line: TableLine) -> list[float]:
     The kernels per pair of classes follow.
     """
     X, y, n_bands = _pixels(line)
-    groups = _groups("part", np.arange(X.shape[1]).reshape(-1, n_bands))
+    groups = np.arange(X.shape[1]).reshape(-1, n_bands).tolist()
     kernels = KernelDictionary.per_group(BAND_KERNELS, groups)
-    alone = KernelDictionary((RBF(1.0, features=groups[0][1], relative=True),))
+    alone = KernelDictionary((RBF(1.0, features=tuple(groups[0]), relative=True),))
     methods = [
         SMKLClassifier(kernels=kernels, normalise="trace"),
         SMKLClassifier("mkl", kernels=kernels, normalise="trace"),
@@ -125,10 +125,6 @@ def image(line: TableLine) -> list[float]:
     ]
     models, accuracies = _on_a_split(line, methods, X, y, 0.2)
     return [*accuracies, models[0].mean_kernels_, models[1].mean_kernels_]
-
-
-def _groups(name: str, columns: Iterable[Array]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(f"{name} {k}", tuple(part.tolist())) for k, part in enumerate(columns)]
 
 
 def _on_a_split(
