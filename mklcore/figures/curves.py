@@ -282,7 +282,7 @@ def _end_label(
 def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> Figure:
     """Relative duality gap, as a percentage of the optimum, after every iteration of one fit.
 
-    ``history`` holds records with ``iteration``, ``relative_gap``, ``solves`` and ``seconds``.
+    ``history`` holds records with ``iteration``, ``relative_gap`` and ``solves``.
     """
     gaps = np.array([record.relative_gap for record in history], dtype=float)
     finite = gaps[np.isfinite(gaps)]
@@ -307,9 +307,7 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> Figure:
         {"color": style.theme(dark).ink, "width": 2},
         mode="lines+markers",
         marker={"size": 5},
-        customdata=[[record.solves, record.seconds] for record in history],
-        hovertemplate="iteration %{x}: %{y:.2g} % of the optimum"
-        "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
+        hovertemplate="iteration %{x}: %{y:.2g} % of the optimum<extra></extra>",
     )
     y = axes.logarithmic("gap, % of the optimum", percents, 0.06)
     figure.update_xaxes(title="iteration", tickformat="d", rangemode="tozero")

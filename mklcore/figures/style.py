@@ -341,17 +341,10 @@ def cut(name: str, length: int = 18) -> str:
 
 
 def cuts(names: Texts, length: int = 18) -> list[str]:
-    """Labels that stand side by side: different names keep as many letters as tell them apart."""
+    """Labels that stand side by side: different names whose labels would be alike stay whole."""
     labels = {name: cut(name, length) for name in names}
-    for label, count in Counter(labels.values()).items():
-        if count == 1:
-            continue
-        alike = [name for name in labels if labels[name] == label]
-        room = length
-        while len({cut(name, room) for name in alike}) < len(alike):
-            room += 1
-        labels |= {name: cut(name, room) for name in alike}
-    return [labels[name] for name in names]
+    counts = Counter(labels.values())
+    return [labels[name] if counts[labels[name]] == 1 else name for name in names]
 
 
 def harmless(label: str) -> str:

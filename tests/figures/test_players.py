@@ -8,7 +8,6 @@ from pathlib import Path
 
 import mklcore
 from mklcore.figures import players
-from tests.helpers.refusals import parameter_error
 
 PACKAGE = Path(mklcore.__file__).parent
 FOLDER = Path(players.__file__).parent
@@ -22,8 +21,6 @@ def test_a_player_is_one_module_with_its_own_texts_last():
         assert found.css.endswith((FOLDER / f"{name}.css").read_text(encoding="utf-8")), name
         named = re.findall(r"^(?:function|class|const|let) (\w+)", found.js, re.M)
         assert len(set(named)) == len(named), name
-    with parameter_error(r"There is no player .film.\. Players: path, bars"):
-        players.player("film")
 
 
 def test_every_file_belongs_to_a_player_or_to_the_page_around_them():

@@ -24,8 +24,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from mklcore.errors import ParameterError
-
 # The scripts and the style sheets before those of each player, without their endings.
 PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "path": (("elements", "slider", "cursor"), ("slider",)),
@@ -51,9 +49,7 @@ class Player(NamedTuple):
 
 @cache
 def player(name: str) -> Player:
-    """The texts of the player ``name``; raises ``ParameterError`` if there is no such player."""
-    if name not in PLAYERS:
-        raise ParameterError(f"There is no player {name!r}. Players: {', '.join(PLAYERS)}.")
+    """The texts of the player ``name``."""
     scripts, styles = PLAYERS[name]
     css = "".join(text_of(f"{part}.css") for part in (*styles, name))
     js = "\n".join(text_of(f"{part}.js") for part in (*scripts, name))
