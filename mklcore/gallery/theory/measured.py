@@ -7,7 +7,7 @@ the training rows, and ``cross`` (M, m, n) those between m held-out rows and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,11 +109,9 @@ def measure_gomp(
         )
     check_positive(lam=lam)
     size = min(int(most), len(values))
-    callback(0, size)
     with one_blas_thread():
         method = GOMP(values, target[:, None], lam, n_kernels=size, score_tol=0.0)
-        fit = run(method, tol=0.0, max_iter=size + 1, callback=_steps(callback, size))
-        points = (fit.points or ())[1:]
+        points = _points(method, size, callback)[1:]
         if not points:
             raise DataError(NOTHING)
         rows = np.empty((len(points), 4))
@@ -125,7 +123,6 @@ def measure_gomp(
             squares = (labels - outside) ** 2
             error = sem(squares) if squares.size > 1 else np.nan
             rows[k] = np.mean((target - inside) ** 2), squares.mean(), error, a @ inside
-    callback(size, size)
     return GompMeasured(np.arange(1.0, len(rows) + 1), *rows.T)
 
 
@@ -160,22 +157,24 @@ def measure_greedy(
     if not critical > 0:
         raise DataError(NOTHING)
     M = len(values)
-    callback(0, M)
     with one_blas_thread():
         method = FunctionalGreedy(scaled, target, share * critical, n_kernels=M)
-        fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
-    points = fit.points or ()
+        points = _points(method, M, callback)
     lower = max(point.dual_objective for point in points if point.dual_objective is not None)
     excess = np.maximum([point.objective - lower for point in points], 0.0)
-    callback(M, M)
     sizes = np.arange(1.0, len(points))
     norm = float(points[-1].weights.sum())
     return GreedyMeasured(sizes, excess[1:], norm, float(excess[0]))
 
 
-def _steps(callback: Progress, total: int) -> Callable[[Any], bool]:
+def _points(method: Any, size: int, callback: Progress) -> Sequence[Any]:
+    """The points of a run over at most ``size`` kernels, which reports its progress."""
+
     def report(record: Any) -> bool:
-        callback(min(record.iteration, total), total)
+        callback(min(record.iteration, size), size)
         return False
 
-    return report
+    callback(0, size)
+    fit = run(method, tol=0.0, max_iter=size + 1, callback=report)
+    callback(size, size)
+    return fit.points or ()
