@@ -400,11 +400,12 @@ def hull_json(
 
     ``numbers`` (p,) are the columns' numbers in their table, from 1 on.
     """
-    keys = ("x", "depth", "lane", "name", "parents", "id")
-    ids = [node_id(node, numbers) for node in layout.nodes]
     nodes = []
-    for place, *parts in zip(layout.places, layout.names, layout.parents, ids, strict=True):
-        nodes.append(dict(zip(keys, (*place, *parts), strict=True)))
+    for k, node in enumerate(layout.nodes):
+        place = dict(zip(("x", "depth", "lane"), layout.places[k], strict=True))
+        parents = list(layout.parents[k])
+        name = layout.names[k]
+        nodes.append(place | {"id": node_id(node, numbers), "name": name, "parents": parents})
     grid = None
     if layout.pair is not None:
         first, second = layout.pair

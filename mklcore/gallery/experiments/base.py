@@ -463,9 +463,9 @@ class Experiment:
     ) -> Outcome:
         """A run of some rows in which nothing is measured but the lines of ``start``."""
         if start is None:
-            samples = np.full((len(rows), count, len(self.columns)), np.nan)
             packages = tuple(versions().items())
-            return Outcome(self.key, tuple(rows), self.columns, samples, seed, 0.0, quick, packages)
+            nothing = np.empty((0, 0, len(self.columns)))
+            start = Outcome(self.key, (), self.columns, nothing, seed, 0.0, quick, packages)
         self.compare(start)
         if (start.seed, start.quick) != (seed, quick):
             raise ParameterError(
