@@ -46,7 +46,7 @@ def row_bars(
         bargap=0.3,
         margin={"l": 8, "t": 8},
     )
-    defaults = {"text": [style.short(name, 60) for name in names], "textposition": "none"}
+    defaults = {"text": style.each_short(names, 60), "textposition": "none"}
     figure.add_bar(
         x=values,
         y=np.arange(len(names)),
@@ -99,8 +99,8 @@ def weights_bar(
     figure = row_bars(
         alt,
         theta[shown],
-        [names[m] for m in shown],
-        [colours[m] for m in shown],
+        style.chosen(names, shown),
+        style.chosen(colours, shown),
         "weight θ",
         "%{text}<br>θ = %{x:.3g}<extra></extra>",
         dark,
@@ -155,7 +155,7 @@ def kernels_by_column(
             name=FAMILY_WORDS.get(family, family),
             marker={"symbol": symbol, "size": 9, "color": style.family_shade(family, 0, dark)},
             customdata=members,
-            text=[style.short(names[m], 60) for m in members],
+            text=style.each_short(style.chosen(names, members), 60),
             hovertemplate="%{text}: %{x:.3f}<extra></extra>",
         )
     figure.update_xaxes(title=title, rangemode="tozero")
@@ -216,7 +216,7 @@ def compare_weights(
             marker={"color": colours},
             xaxis=f"x{suffix}",
             name=label,
-            customdata=[style.short(name, 60) for name in table.index],
+            customdata=style.each_short(table.index, 60),
             hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
         )
         figure.layout[f"xaxis{suffix}"] = {
@@ -226,7 +226,7 @@ def compare_weights(
             "nticks": 4,
             "domain": [k * width + (0.02 if k else 0.0), (k + 1) * width],
         }
-    figure.update_yaxes(**style.row_ticks([style.short(name, 34) for name in table.index]))
+    figure.update_yaxes(**style.row_ticks(style.each_short(table.index, 34)))
     return figure
 
 
@@ -272,7 +272,7 @@ def relevance_bars(
     return row_bars(
         alt,
         shares[order],
-        [names[i] for i in order],
+        style.chosen(names, order),
         [style.family_shade("hkl", 0, dark)] * len(order),
         "relevance, share of the largest",
         "%{text}<br>%{x:.1%} of the most relevant<extra></extra>",
@@ -319,7 +319,7 @@ def term_bars(terms: Sequence[Any], *, dark: bool = False) -> Figure:
         letters=34,
         limits=[0, 1.02 * max(shares)],
         cliponaxis=False,
-        customdata=[style.short(name, 80) for name in names],
+        customdata=style.each_short(names, 80),
         text=[style.percent(share) for share in shares],
         textposition="outside",
     )
@@ -417,7 +417,7 @@ def waterfall(
         textfont={"color": tone.ink, "size": style.LABEL_SIZE},
         text=[f"{base_text} {ends[0]}".strip(), *changes, f"{end_text} {ends[1]}".strip()],
         textposition="outside",
-        customdata=[style.short(label, 60) for label in labels],
+        customdata=style.each_short(labels, 60),
     )
     if before is not None:
         figure.add_vline(x=before, line={"dash": "dot", "width": 2, "color": tone.muted})

@@ -297,7 +297,7 @@ def surface_plot(
         surface.x,
         surface.y,
         table,
-        [names[j] for j in surface.columns],
+        style.chosen(names, surface.columns),
         dark,
         signed=surface.kind == "score",
         height=420,
@@ -343,7 +343,7 @@ def _class_map(
         "zmin": -0.5,
         "zmax": count - 0.5,
         "showscale": False,
-        "text": np.array([style.short(name, 30) for name in classes])[table.astype(int)].tolist(),
+        "text": np.array(style.each_short(classes, 30))[table.astype(int)].tolist(),
     }
 
 

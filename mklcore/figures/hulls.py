@@ -418,7 +418,7 @@ def hull_json(
     return {
         "nodes": nodes,
         "grid": grid,
-        "bars": [layout.variables[i] for i in layout.bars],
+        "bars": style.chosen(layout.variables, layout.bars),
         "states": list(states),
         "index": 0,
         "exact": None,
@@ -516,7 +516,7 @@ def _nodes(
         row = [layout.places[other][0] for other in labelled if layout.places[other][1] == depth]
         if all(abs(other - x) >= LABEL_GAP for other in row):
             labelled.append(k)
-    labels = style.shorts([layout.names[k] for k in labelled], 14)
+    labels = style.shorts(style.chosen(layout.names, labelled), 14)
     texts = {}
     for k, label in zip(labelled, labels, strict=True):
         texts[k] = label + second_lines.get(k, "")

@@ -251,8 +251,8 @@ def class_weights(
         110 + ROW_HEIGHT * len(shown),
         margin={"r": 12, "t": 12, "b": 60},
     )
-    columns = [style.short(problem, 30) for problem in problems]
-    rows = [style.short(names[m], 60) for m in shown]
+    columns = style.each_short(problems, 30)
+    rows = style.each_short(style.chosen(names, shown), 60)
     figure.add_heatmap(
         z=table[:, shown].T,
         zmin=0.0,
@@ -265,7 +265,7 @@ def class_weights(
     )
     ticks = style.category_ticks(style.shorts(problems, 30))
     figure.update_xaxes(title="", **ticks)
-    figure.update_yaxes(**style.row_ticks(style.shorts([names[m] for m in shown], 26)))
+    figure.update_yaxes(**style.row_ticks(style.shorts(style.chosen(names, shown), 26)))
     return figure
 
 

@@ -14,10 +14,10 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ else:
 
 Json = dict[str, Any]  # what a player or Plotly draws
 Texts = Sequence[str]
+T = TypeVar("T")
 
 # Both lists are in the order in which colours are assigned: the palette to the largest kernels of
 # one family, the spare hues to families that define no hue themselves.
@@ -355,6 +356,16 @@ def harmless(label: str) -> str:
 def short(name: str, length: int = 18) -> str:
     """A name as a harmless label for plotly of at most ``length`` characters."""
     return harmless(cut(name, length))
+
+
+def each_short(names: Iterable[Any], length: int) -> list[str]:
+    """Every name as a harmless label for plotly of at most ``length`` characters."""
+    return [short(str(name), length) for name in names]
+
+
+def chosen(items: Sequence[T], places: Iterable[int]) -> list[T]:
+    """The ``items`` at some ``places``."""
+    return [items[place] for place in places]
 
 
 def shorts(names: Texts, length: int = 18) -> list[str]:

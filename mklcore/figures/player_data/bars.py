@@ -99,7 +99,7 @@ def kernel_bars(
 ) -> list[Bar]:
     """A bar for each kernel ``shown``, and a grey one for the sum of all others."""
     short_names = captions.labels(path.kernel_names, path.kernel_families)
-    labels = style.cuts([short_names[m] for m in shown], length)
+    labels = style.cuts(style.chosen(short_names, shown), length)
     bars = []
     for m, label in zip(shown, labels, strict=True):
         bars.append((label, path.kernel_names[m], colours[m]))
@@ -164,7 +164,7 @@ def column_bars(
     """
     effects = style.shaped("Effects of columns", along, len(path.values), len(columns))
     ranked = bars_first(columns, effects)
-    columns = [columns[k] for k in ranked]
+    columns = style.chosen(columns, ranked)
     effects = effects[:, ranked]
     names = [column.name for column in columns[:N_BARS]]
     target = "the prediction" if path.score_name in ("R²", "r2") else "the decision"

@@ -82,7 +82,7 @@ def methods_json(
     for method, weights_panel in zip(methods, panels, strict=False):
         drawn.append(_method(method, shown, weights_panel["xs"]))
     bars = kernel_bars(paths[0], shown, colours, NAME_LENGTH, dark) if paths else []
-    marks = [glyphs[m] for m in shown]
+    marks = style.chosen(glyphs, shown)
     most = [np.max(method["weights"]) for method in drawn if method["weights"]]
     names = (
         "at",

@@ -77,7 +77,11 @@ class TableLine:
             )
         return path
 
-    def arrays(self, name: str, **shapes: str) -> list[Any]:
+    def arrays(
+        self,
+        name: str,
+        **shapes: str,
+    ) -> list[Any]:
         """Arrays of an .npz file in the folder, by name with their shapes: "mnn" for (m, n, n).
 
         A letter is any size, which is the same wherever it stands. All arrays but labels hold
@@ -93,16 +97,16 @@ class TableLine:
                 "with np.savez."
             ) from error
         sizes = {"2": 2}
+        held = {}
         is_valid = len(found) == len(shapes)
         for key, array in found.items():
+            held[key] = array.shape
             is_valid &= array.dtype.kind in ("biufUS" if key in LABELS else "biuf")
             is_valid &= array.ndim == len(shapes[key])
             for letter, size in zip(shapes[key], array.shape, strict=False):
                 is_valid &= sizes.setdefault(letter, size) == size
         if not is_valid:
-            held = " and ".join(f"{key} {array.shape}" for key, array in found.items())
-            wanted = " and ".join(f"{key} ({', '.join(shapes[key])})" for key in shapes)
-            raise DataError(f"{name} holds {held or 'none of them'}; expected numbers {wanted}.")
+            raise DataError(f"{name} holds arrays {held}; expected numbers {shapes}.")
         return [found[key] for key in shapes]
 
 
@@ -373,7 +377,11 @@ class Experiment:
     def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
         return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
 
-    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> Names:
+    def rows_on_disk(
+        self,
+        data: str | Path | None = None,
+        quick: bool = False,
+    ) -> Names:
         """The rows that can be measured, or those of a small run where ``quick``.
 
         A row that needs a file has it in the folder ``data``, by default that of the environment.
@@ -497,6 +505,8 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _data_folder(data: str | Path | None) -> str | Path | None:
+def _data_folder(
+    data: str | Path | None,
+) -> str | Path | None:
     """The folder of data files: the one that is named, or that of the environment."""
     return data if data is not None else os.environ.get(FOLDER)

@@ -97,7 +97,7 @@ def mass_spectra(line: TableLine) -> list[float]:
     The numbers of groups that SMKL and MKL use follow.
     """
     X, y = _readings(line)
-    groups = [part.tolist() for part in np.array_split(np.arange(X.shape[1]), GROUPS)]
+    groups = list(map(list, np.array_split(np.arange(X.shape[1]), GROUPS)))
     kernels = KernelDictionary.per_group(Linear(), groups)
     whole = KernelDictionary((Linear(),))
     methods = [
@@ -192,7 +192,9 @@ def _readings(line: TableLine) -> tuple[Array, Labels]:
     return readings.reshape(len(X), n_means, AVERAGED).mean(axis=2), y
 
 
-def _pixels(line: TableLine) -> tuple[Array, Labels, int]:
+def _pixels(
+    line: TableLine,
+) -> tuple[Array, Labels, int]:
     """Features (n, 11 bands) of the labelled pixels, their classes (n,), and the number of bands."""
     if line.row == MADE_IMAGE:
         cube, classes = made_image(QUICK_SIDE if line.quick else SIDE, line.seed)

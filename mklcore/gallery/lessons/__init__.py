@@ -90,7 +90,11 @@ class Lesson:
         """A section of the text with its figures."""
         return fill(self.words[section], self.given if section == "question" else self.facts)
 
-    def drawn(self, *, dark: bool) -> dict[str, Any]:
+    def drawn(
+        self,
+        *,
+        dark: bool,
+    ) -> dict[str, Any]:
         """What the players show, by their places."""
         return drawn(self.words, self.found, self.facts, dark=dark)
 

@@ -195,7 +195,11 @@ def _panel(
     return panel(x, y, lines, result.at, **more)
 
 
-def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[Json]:
+def _lines(
+    entry: Mapping[str, Any],
+    result: LessonResult,
+    dark: bool,
+) -> list[Json]:
     """The line of a series, or one for each of several series."""
     key = entry["of"]
     look = {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}

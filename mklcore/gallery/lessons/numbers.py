@@ -66,7 +66,10 @@ def _within(value: float, limits: Mapping[str, float], beyond: str) -> str:
 # Norms
 
 
-def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
+def sparse(
+    seed: int = 0,
+    draws: int = 8,
+) -> LessonResult:
     """One of fifty features carries the class: errors at seven norms over eight draws."""
     level = draws_of(1, seed, draws, NORMS)
     names = ["x1, informative", *(f"x{j}, noise" for j in range(2, N_FEATURES + 1))]
