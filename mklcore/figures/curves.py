@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -238,16 +238,9 @@ def _line(
             figure.add_scatter(x=positions, y=heights, name=name, line=look, **options)
 
 
-class _EndLabel(NamedTuple):
-    """The label of a line that ends at ``y``, and at ``x`` unless it ends at the right edge.
-
-    Both are in units of the axis; ``x`` is a logarithm where that axis is logarithmic.
-    """
-
-    text: str
-    y: float
-    colour: str
-    x: float | None = None
+# The label of a line: its text, the height and the colour of its end, and the place of that end
+# unless it is at the right edge. Places are in units of the axis, logarithms on a logarithmic one.
+_EndLabel = tuple[str, float, str, float | None]
 
 
 def _label_ends(figure: Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
@@ -255,11 +248,12 @@ def _label_ends(figure: Figure, labels: Sequence[_EndLabel], dark: bool) -> None
     margin = figure.layout.margin
     low, high = figure.layout.yaxis.range
     gap = LABEL_GAP / (figure.layout.height - margin.t - margin.b)
-    ends = [(np.log10(label.y) - low) / (high - low) for label in labels]
+    ends = [(np.log10(y) - low) / (high - low) for _, y, *_ in labels]
+    places = style.spread(ends, gap, 0.0, 1.0).tolist()
     annotations = []
-    for label, place in zip(labels, style.spread(ends, gap, 0.0, 1.0), strict=True):
-        colour = style.readable(label.colour, dark, style.TEXT_CONTRAST)
-        annotations.append(_end_label(label.text, colour, float(place), label.x))
+    for (text, _, colour, x), place in zip(labels, places, strict=True):
+        readable = style.readable(colour, dark, style.TEXT_CONTRAST)
+        annotations.append(_end_label(text, readable, place, x))
     # All at once: plotly validates every annotation again when one is added.
     figure.layout.annotations += tuple(annotations)
 
@@ -343,7 +337,7 @@ def eigenvalue_decay(
         sentences.append(f"{name} has {count} of {table.shape[1]}.")
     alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
     figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16, "b": 44})
-    ends = []
+    ends: list[_EndLabel] = []
     for name, spectrum, colour in zip(names, positive, colours, strict=True):
         hover = f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>"
         ranks = np.arange(1.0, spectrum.size + 1)
@@ -351,7 +345,7 @@ def eigenvalue_decay(
         _line(figure, ranks, spectrum, name, line, hovertemplate=hover)
         if spectrum.size:
             last = float(spectrum[-1])
-            ends.append(_EndLabel(style.short(name), last, colour, float(spectrum.size)))
+            ends.append((style.short(name), last, colour, float(spectrum.size)))
     y = axes.logarithmic("eigenvalue", np.concatenate(positive), axes.PAD)
     figure.update_xaxes(title="rank of the eigenvalue")
     figure.update_yaxes(y.plotly(showgrid=True))
@@ -550,7 +544,7 @@ def bound_curves(
     tone = style.theme(dark)
     colours = {"train": tone.grey, "test": tone.ink}
     widths = {"bound": 4, "other": 1.5}
-    labels = []
+    labels: list[_EndLabel] = []
     for curve, y in zip(curves, heights, strict=True):
         drawn = np.flatnonzero(np.isfinite(y))
         colour = colours.get(curve.role, tone.muted)
@@ -573,9 +567,7 @@ def bound_curves(
             end = None
             if last < len(values) - 1:
                 end = float(np.log10(positions[last]) if scale.log else positions[last])
-            labels.append(
-                _EndLabel(style.short(curve.name, 24), float(y[last]), colour, end),
-            )
+            labels.append((style.short(curve.name, 24), float(y[last]), colour, end))
     _label_ends(figure, labels, dark)
     return figure
 
