@@ -143,23 +143,14 @@ def drawn(
                 figures[name] = _written(values[k])
         said.append(fill(layout["said"], figures))
         labels.append(fill(layout["label"], figures))
-    x = _slider(layout["slider"], result)
+    slider = layout["slider"]
+    x = logarithmic(slider["title"], result.at)
+    if "names" in slider:
+        x = named(slider["title"], result.series[slider["names"]])
     panels = [_panel(panel, x, result, labels, facts, dark) for panel in layout["panels"]]
     return picture_json(
         x, result.at, labels, said, panels, start=result.start, columns=layout["columns"]
     )
-
-
-def _slider(layout: Mapping[str, Any], result: LessonResult) -> Scale:
-    title = layout["title"]
-    low = min(result.at)
-    high = max(result.at)
-    if "names" in layout:
-        return named(title, result.series[layout["names"]])
-    if "ticks" in layout:
-        ticks = tuple((float(at), text) for at, text in layout["ticks"])
-        return Scale(title, low, high, ticks=ticks)
-    return logarithmic(title, [low, high])
 
 
 def _panel(
