@@ -81,6 +81,7 @@ class NormTruth(NamedTuple):
 
     means: Array
     variances: tuple[float, float]
+    bayes_error: float
 
 
 class SequencesTruth(NamedTuple):
@@ -374,8 +375,17 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     tuple of (Dataset, NormTruth)
         The data and the truth behind it.
     """
-    mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
-    return _two_normals("ringnorm", n, seed, NormTruth(np.vstack([0.0 * mean, mean]), (4.0, 1.0)))
+    from scipy.stats import ncx2  # not at start-up
+
+    d = NORM_DIMENSION
+    square = 4.0
+    threshold = (d * np.log(4.0) + square / 3.0) / 0.75
+    wide = ncx2.cdf(threshold / 4.0, d, 4.0 / 9.0 * square)
+    narrow = ncx2.sf(threshold, d, square / 9.0)
+    mean = np.full(d, 2.0 / np.sqrt(d))
+    means = np.vstack([np.zeros(d), mean])
+    truth = NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0)
+    return _two_normals("ringnorm", n, seed, truth)
 
 
 def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
@@ -397,8 +407,12 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     tuple of (Dataset, NormTruth)
         The data and the truth behind it.
     """
+    from scipy.stats import norm  # not at start-up
+
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
-    return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0)))
+    means = np.vstack([mean, -mean])
+    truth = NormTruth(means, (1.0, 1.0), float(norm.cdf(-2.0)))
+    return _two_normals("twonorm", n, seed, truth)
 
 
 def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
