@@ -552,19 +552,12 @@ def _one_column(table: Table) -> DataError:
 
 def _nothing_left(profiles: Sequence[Profile]) -> DataError:
     """A refusal that offers to use two of the columns, those with the fewest values."""
-    kinds = {item.column.kind for item in profiles}
     repairs = []
     for item in sorted(profiles, key=lambda one: one.column.distinct):
         name = item.column.name
         use = "number" if item.is_numeric else "category"
         if item.column.kind not in ("constant", "empty"):
             repairs.append(Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)))
-    if kinds <= {"constant", "empty"}:
-        return DataError(
-            "Every feature is constant or empty: "
-            f"{listed(item.column.name for item in profiles)}; expected at least one "
-            "column whose values differ. Add columns, or rows where these differ."
-        )
     found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
     return DataError(
         "There is no numeric column and no category with few values to learn from; the "
