@@ -98,8 +98,7 @@ def read_groups(text: str, n_columns: int) -> Groups:
 
 def by_prefix(names: Sequence[str]) -> Groups:
     """Columns whose names agree up to the first _ . or : ; at least two make a group."""
-    parts = [re.split("[_.:]", name, maxsplit=1) for name in names]
-    return _of_keys([part[0] if len(part) > 1 else "" for part in parts])
+    return _of_keys(list(map(_prefix, names)))
 
 
 LEAST_SHARING = 3  # so many columns have to share a prefix before they count as a family
@@ -111,14 +110,20 @@ def families(columns: Groups) -> Groups:
     There are none unless several prefixes cover three columns each. All other columns make a last
     group, so that the groups together hold every feature.
     """
-    members = [places for _, places in columns]
     groups = []
-    for prefix, places in by_prefix([name for name, _ in columns]):
-        if prefix != REST and len(places) >= LEAST_SHARING:
-            groups.append((prefix, tuple(chain.from_iterable(members[k] for k in places))))
+    for prefix, places in grouped(map(_prefix, dict(columns))):
+        if prefix and len(places) >= LEAST_SHARING:
+            members = chain.from_iterable(columns[k][1] for k in places)
+            groups.append((prefix, tuple(members)))
     if len(groups) < 2:
         return ()
-    return _with_rest(groups, chain.from_iterable(members))
+    return _with_rest(groups, chain.from_iterable(dict(columns).values()))
+
+
+def _prefix(name: str) -> str:
+    """The name up to the first _ . or : ; "" without one."""
+    start, *rest = re.split("[_.:]", name, maxsplit=1)
+    return start if rest else ""
 
 
 def by_category(names: Sequence[str]) -> Groups:

@@ -244,8 +244,10 @@ def clean_name(raw: str) -> str:
 
 
 def shown(cell: object) -> str:
-    """A cell as it is written in a sentence."""
-    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
+    """A cell as it is written in a sentence: 3, 3.5, or a text on one line."""
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() else f"{cell:g}"
+    return clean_name(str(cell))
 
 
 def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
@@ -597,28 +599,18 @@ def hold_dates(values: Cells) -> bool:
     return bool(exists.mean() > 0.5)
 
 
-def _levels_as_text(distinct: int, gaps: int) -> str:
-    """The columns that a category becomes; the mirror image of a column is left out."""
-    if distinct == 1:
-        return "a column of 0 and 1: 0 where the value is missing" if gaps else "a column of 1"
-    if distinct == 2 and not gaps:
-        return "a column of 0 and 1 for the second of 2 values"
-    missing = " and one for missing" if gaps else ""
-    if distinct > MAX_LEVELS:
-        return (
-            f"columns of 0 and 1 for the {MAX_LEVELS} most frequent of {distinct:,} values, "
-            f"one for others{missing}"
-        )
-    return f"columns of 0 and 1 for {distinct} values{missing}"
-
-
 def _as_text(kind: str, present: Cells, gaps: int, stray: int, distinct: int) -> str:
+    """What reading makes of a column of this kind."""
     if kind in LEFT_OUT:
         return f"left out: {LEFT_OUT[kind]}"
     if kind in _DONE:
         return _DONE[kind]
+    if kind == "category" and distinct == 1:
+        return "a column of 0 and 1: 0 where the value is missing"
+    if kind == "category" and distinct == 2 and not gaps:  # the other would be its mirror image
+        return "a column of 0 and 1 for the second of 2 values"
     if kind == "category":
-        return _levels_as_text(distinct, gaps)
+        return f"columns of 0 and 1 for {distinct} values{' and one for missing' if gaps else ''}"
     if not gaps:
         return "used as it is"
     why = f" ({stray} of them no numbers)" if stray else ""

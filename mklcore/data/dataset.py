@@ -201,7 +201,21 @@ class Dataset:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html(self)
+        """A heading, the first five rows of at most eight columns, and the notes."""
+        from pandas import DataFrame  # not at start-up
+
+        first = DataFrame(self.X[:5, :8], columns=self.feature_names[:8])
+        first.insert(first.shape[1], self.target_name, self.y[:5], allow_duplicates=True)
+        table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
+        size = f"{counted(self.n_samples, 'row')}, {counted(self.n_features, 'feature')}"
+        classes = f": {', '.join(self.class_names[:10])}" if self.class_names else ""
+        hidden = self.n_features - 8
+        more = f"<p>{hidden} more features are not shown.</p>" if hidden > 0 else ""
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return (
+            f"<div><strong>Dataset</strong> {size}, {self.task}{html.escape(classes)} "
+            f"<code>{self.fingerprint[:8]}</code>{table}{more}<ul>{notes}</ul></div>"
+        )
 
     def check_target(self, target: str | None) -> None:
         """DataError unless ``target`` is what this table predicts, or None."""
@@ -258,8 +272,7 @@ class Dataset:
         known = dict(self.columns)
         if owners not in known:
             raise DataError(f"There is no column {owners!r}; the first ones are {listed(known)}.")
-        cells = self.X[:, list(known[owners])]
-        codes = distinct_rows(cells)[1]
+        codes = distinct_rows(self.X[:, known[owners]])[1]
         return replace(self.drop(known[owners]), row_groups=codes)
 
     def with_sample_weight(self, weights: Any) -> Dataset:
@@ -429,7 +442,7 @@ def _as_numbers(y: Labels) -> Array:
         raise DataError(
             f"A regression target must hold numbers ({error}); set the task to a classification."
         ) from None
-    if not (np.abs(numbers) <= LARGEST_VALUE).all():
+    if not np.abs(numbers).max() <= LARGEST_VALUE:
         raise DataError(
             f"The target holds values that are infinite or beyond {LARGEST_VALUE:g}; drop "
             "or rescale them."
@@ -493,15 +506,13 @@ def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int
 def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: Names) -> Groups:
     """The source columns: one per feature unless given; given ones hold every feature once."""
     settled = _checked_groups(columns, len(names))
-    if not settled:
-        return tuple((name, (j,)) for j, name in enumerate(names))
     held = sorted(chain.from_iterable(members for _, members in settled))
-    if held != list(range(len(names))):
+    if settled and held != list(range(len(names))):
         raise DataError(
             f"The source columns hold {counted(len(held), 'feature')}, the table has {len(names)}; "
             "every feature belongs to exactly one source column."
         )
-    return settled
+    return settled or tuple((name, (j,)) for j, name in enumerate(names))
 
 
 def _one_per_row(name: str, given: Any, n_rows: int, noun: str) -> Labels:
@@ -540,8 +551,12 @@ def _rows_of(strings: Sequences, rows: Cells) -> Sequences:
 
 def _moved(groups: Groups, place: dict[int, int]) -> Groups:
     """Groups on the columns that stay, at their new positions, without those that become empty."""
-    found = ((name, tuple(place[j] for j in members if j in place)) for name, members in groups)
-    return tuple(group for group in found if group[1])
+    found = []
+    for name, members in groups:
+        moved = tuple(place[j] for j in members if j in place)
+        if moved:
+            found.append((name, moved))
+    return tuple(found)
 
 
 def _fingerprint(data: Dataset) -> str:
@@ -592,24 +607,6 @@ def _cut(
     if note and note not in data.notes:
         data = replace(data, notes=(*data.notes, note))
     return [data.take(part) for part in rows]
-
-
-def _as_html(data: Dataset) -> str:
-    """A heading, the first five rows of at most eight columns, and the notes."""
-    from pandas import DataFrame  # not at start-up
-
-    first = DataFrame(data.X[:5, :8], columns=data.feature_names[:8])
-    first.insert(first.shape[1], data.target_name, data.y[:5], allow_duplicates=True)
-    table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
-    size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
-    classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""
-    hidden = data.n_features - 8
-    more = f"<p>{hidden} more features are not shown.</p>" if hidden > 0 else ""
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in data.notes)
-    return (
-        f"<div><strong>Dataset</strong> {size}{classes} "
-        f"<code>{data.fingerprint[:8]}</code>{table}{more}<ul>{notes}</ul></div>"
-    )
 
 
 def count_rows(X: Any) -> int:

@@ -527,14 +527,12 @@ def settled_names(cells: Sequence[str], notes: list[str]) -> Names:
             cleaned[place] = f"column {place + 1}"
             unnamed.append(cleaned[place])
     names = distinct_names(cleaned, MAX_NAME - 5)
-    count = Counter(" ".join(cell.split()) for cell in cells)
-    doubled = [name for name, times in count.items() if name and times > 1]
-    if doubled:
-        example = next((name for name in names if name.endswith("(2)")), names[-1])
-        which = listed(map(clean_name, doubled))
+    # A repeated name got a number.
+    numbered = {name: plain for name, plain in zip(names, cleaned, strict=True) if name != plain}
+    if numbered:
         text = (
-            f"Several columns have the same name: {which}; later ones got a number, as in "
-            f"{example!r}."
+            f"Several columns have the same name: {listed(dict.fromkeys(numbered.values()))}; "
+            f"later ones got a number, as in {next(iter(numbered))!r}."
         )
         notes.append(Note(text, [Repair.of("The first line holds data", header=False)]))
     if unnamed:

@@ -56,7 +56,7 @@ def _moments(pictures: Array) -> Array:
     """Central moments up to the fourth order, each free of scale."""
     ink, row, column = _centres(pictures)
     down = np.arange(SIDE)[None, :, None] - row[:, None, None]
-    across = np.arange(SIDE)[None, None, :] - column[:, None, None]
+    across = np.arange(SIDE) - column[:, None, None]
     moments = []
     for order in (2, 3, 4):
         for i in range(order + 1):

@@ -28,7 +28,6 @@ from mklcore.data.columns import (
     OTHER_LEVEL,
     Profile,
     ReadOptions,
-    clean_name,
     hold_dates,
     looks_like_id,
     newest_rows,
@@ -427,7 +426,7 @@ def _frequent(values: Labels) -> Labels:
     """The classes that are not rare, at most MAX_CLASSES - 1 of them."""
     levels, counts = np.unique(values, return_counts=True)
     order = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 1]
-    return levels[order][counts[order] >= RARE_ROWS]
+    return levels[order[counts[order] >= RARE_ROWS]]
 
 
 def _without_rare(
@@ -459,11 +458,8 @@ def _without_rare(
 
 
 def _fewer_classes(values: Labels) -> list[Repair]:
-    """How rare classes may go, where that leaves two classes or more."""
-    often = _frequent(values)
-    rest = np.count_nonzero(~np.isin(values, often))
-    merged = [MERGE_RARE] if len(often) and rest > 1 else []
-    return [*merged, DROP_RARE] if len(often) > 1 and rest else merged
+    """How rare classes may go: merged into one beside a frequent class, left out beside two."""
+    return [MERGE_RARE, DROP_RARE][: len(_frequent(values))]
 
 
 def _labels(name: str, values: Labels) -> Labels:
@@ -479,10 +475,8 @@ def _labels(name: str, values: Labels) -> Labels:
 
 
 def class_name(value: float | str) -> str:
-    """What a class is called: 1, 1.5, or a text on one line."""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else f"{value:g}"
-    return clean_name(value) or "(blank)"
+    """What a class is called."""
+    return shown(value) or "(blank)"
 
 
 ROWS = 1000  # that are looked at
