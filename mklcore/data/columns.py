@@ -226,6 +226,18 @@ class Profile:
     sentinel: float | None = None
 
     @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def kind(self) -> str:
+        return self.column.kind
+
+    @property
+    def used(self) -> bool:
+        return self.column.used
+
+    @property
     def is_numeric(self) -> bool:
         return self.values.dtype.kind == "f"
 
@@ -311,8 +323,8 @@ def _read_numbers(texts: Sequence[str], decimal: str) -> Array:
     letters = "".join(texts)
     # Python reads 1_000 as a number, but no table means one.
     if decimal == "." and letters.isascii() and "_" not in letters:
-        with suppress(ValueError):  # there are gaps or texts among the numbers
-            return np.array(list(map(float, texts)))
+        with suppress(ValueError):  # there are texts among the numbers
+            return np.array([float(text or "nan") for text in texts])
     numbers = {text: _number(text, decimal) for text in set(texts)}
     return np.array([numbers[text] for text in texts], dtype=np.float64)
 
@@ -394,7 +406,7 @@ def profile(
 def with_missing(item: Profile, value: float) -> Profile:
     """A column of numbers with ``value`` read as missing."""
     numbers = np.where(item.values == value, np.nan, item.values)
-    found = profile(item.column.name, numbers, use="number")
+    found = profile(item.name, numbers, use="number")
     return replace(found, stray=item.stray, sentinel=value)
 
 
@@ -514,14 +526,14 @@ def _note_on(topic: str, items: Sequence[Profile]) -> Note:
             detail = f" ({item.column.missing}, with {np.nanmedian(item.values):.4g})"
         elif topic == "mixed":
             detail = f" ({counted(item.stray, 'cell')})"
-        names.append(f"'{item.column.name}'{detail}")
+        names.append(f"'{item.name}'{detail}")
     text = said.text.format(
         names=joined(names),
         why=LEFT_OUT.get(topic),
         missing=counted(sum(item.column.missing for item in items), "missing cell"),
         stray=counted(sum(item.stray for item in items), "cell"),
     )
-    uses = tuple((item.column.name, said.use) for item in items)
+    uses = tuple((item.name, said.use) for item in items)
     repair = Repair.of(said.label, uses=uses)
     if topic == "medians":
         repair = Repair.of(said.label, missing="drop")
@@ -531,13 +543,14 @@ def _note_on(topic: str, items: Sequence[Profile]) -> Note:
 def _note_on_order(profiles: Sequence[Profile]) -> list[str]:
     """A note on the first column of dates by which the rows are sorted."""
     for item in profiles:
-        if item.column.kind != "date":
+        if item.kind != "date":
             continue
         rows = np.unique(np.linspace(0, len(item.values) - 1, DATED).astype(int))
-        days = parts_of(item.values[rows], order_of(item.values))[:, PARTS.index("day")]
+        dates = item.values[rows]
+        days = parts_of(dates, order_of(dates))[:, PARTS.index("day")]
         if newest := newest_rows(days[np.isfinite(days)], LEAST_DATES):
             text = (
-                f"The rows are in the order of '{item.column.name}'. Where later rows are to be "
+                f"The rows are in the order of '{item.name}'. Where later rows are to be "
                 f"predicted from earlier ones, hold out the {newest} rows."
             )
             return [Note(text, [Repair.of("Split by time", hold_out=newest)])]
@@ -591,10 +604,10 @@ def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: int) -> str:
 
 def hold_dates(values: Cells) -> bool:
     """Whether nearly all texts are written as dates, and most of these exist: not 32.01.2020."""
-    dates = sum(map(bool, map(DATE.match, values.tolist())))
-    if dates <= 0.95 * len(values):
-        return False
     first = values[:_DATE_CELLS]
+    dates = sum(map(bool, map(DATE.match, first.tolist())))
+    if dates <= 0.95 * len(first):
+        return False
     exists = np.isfinite(parts_of(first, order_of(first))[:, 0])
     return bool(exists.mean() > 0.5)
 
@@ -638,12 +651,12 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
     """
     notes = list[str]()
     for item in profiles:
-        name = item.column.name
+        name = item.name
         distinct = item.column.distinct
         share = distinct / len(item.values)
         if distinct <= MAX_LEVELS or not LEAST_SHARE < share <= MOST_SHARE:
             continue
-        if item.column.kind not in ("text", "number") or item.column.missing:
+        if item.kind not in ("text", "number") or item.column.missing:
             continue
         if not _names_owners(item):
             continue
@@ -660,7 +673,7 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
 
 
 def _names_owners(item: Profile) -> bool:
-    parts = OWNERS.intersection(words_of(item.column.name))
+    parts = OWNERS.intersection(words_of(item.name))
     if item.is_numeric:
         return bool(parts - {"id"}) and bool((item.values == np.round(item.values)).all())
     return bool(parts)

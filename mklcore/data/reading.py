@@ -387,7 +387,7 @@ def _passed_over(
     for name, item in table.profiles.items():
         if name == ranked[0].name or name.lower() not in SETTLED:
             continue
-        if settings.task is None and item.column.kind == "constant" and not item.column.missing:
+        if settings.task is None and item.kind == "constant" and not item.column.missing:
             raise DataError(
                 (
                     f"{name!r} is named as the target and has one value only, "
@@ -398,7 +398,7 @@ def _passed_over(
                 hint="Name another column with target=.",
             )
         why = _refusal(table, name, settings)
-        if why is None and item.column.kind == "text":
+        if why is None and item.kind == "text":
             merged = Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")
             why = DataError(f"{name!r} has too many classes with few rows.", repairs=[merged])
         if why is not None:
@@ -427,11 +427,11 @@ def _complete_rows(
                 cells = table.columns[name][target.rows]
                 item = profile(name, cells, table.decimal, use, table.values)
             profiles.append(item)
-        if not any(item.column.used for item in profiles):
+        if not any(item.used for item in profiles):
             profiles = list(map(_counter_as_number, profiles))
         gaps = np.zeros(len(target.rows), dtype=bool)
         for item in profiles:
-            gaps |= item.missing & item.column.used
+            gaps |= item.missing & item.used
         if settings.missing != "drop" or not gaps.any():
             break
         if gaps.all():
@@ -451,14 +451,14 @@ def _complete_rows(
 
 def _counter_as_number(item: Profile) -> Profile:
     """A column that counts the rows as a number: where it is the only column, it is the feature."""
-    name = item.column.name
-    counts_rows = item.column.kind == "identifier" and item.is_numeric and not looks_like_id(name)
+    name = item.name
+    counts_rows = item.kind == "identifier" and item.is_numeric and not looks_like_id(name)
     return profile(name, item.values, use="number") if counts_rows else item
 
 
 def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> list[Profile]:
     """The profiles with suspected sentinels read by ``rule``, and a note on them."""
-    found = {one.column: one for one in _sentinels(item for item in profiles if item.column.used)}
+    found = {one.column: one for one in _sentinels(item for item in profiles if item.used)}
     if not found:
         return profiles
     values = joined(
@@ -469,26 +469,26 @@ def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> l
     )
     settled = list(profiles)
     for place, item in enumerate(profiles):
-        if rule == "missing" and item.column.name in found:
-            settled[place] = with_missing(item, found[item.column.name].value)
+        if rule == "missing" and item.name in found:
+            settled[place] = with_missing(item, found[item.name].value)
     return settled
 
 
 def _sentinels(profiles: Iterable[Profile]) -> tuple[Sentinel, ...]:
     """The values that probably stand for a missing one, column by column."""
     numeric = filter(lambda item: item.is_numeric, profiles)
-    found = [sentinel_of(item.column.name, item.values) for item in numeric]
+    found = [sentinel_of(item.name, item.values) for item in numeric]
     return tuple(filter(None, found))
 
 
 def _fitted_encoder(profiles: list[Profile], settings: ReadOptions, n_rows: int) -> TableEncoder:
     """The encoder of the columns that are used; DataError without features, or with too many."""
-    used = [item for item in profiles if item.column.used]
+    used = [item for item in profiles if item.used]
     encoder = TableEncoder.fit(used, settings.missing)
     if not encoder.needed:
         raise _nothing_left(profiles)
     if len(encoder.features) * n_rows > MAX_CELLS:
-        categories = [item.column.name for item in used if not item.is_numeric]
+        categories = [item.name for item in used if not item.is_numeric]
         without = tuple((name, "left out") for name in categories)
         raise DataError(
             (
@@ -554,11 +554,11 @@ def _nothing_left(profiles: Sequence[Profile]) -> DataError:
     """A refusal that offers to use two of the columns, those with the fewest values."""
     repairs = []
     for item in sorted(profiles, key=lambda one: one.column.distinct):
-        name = item.column.name
+        name = item.name
         use = "number" if item.is_numeric else "category"
-        if item.column.kind not in ("constant", "empty"):
+        if item.kind not in ("constant", "empty"):
             repairs.append(Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)))
-    found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
+    found = ", ".join(f"{item.name!r} ({item.kind})" for item in profiles[:6])
     return DataError(
         "There is no numeric column and no category with few values to learn from; the "
         f"columns are {found}.",
@@ -599,8 +599,8 @@ def _marks_in(table: Table) -> Names:
 
 
 def _kind(item: Profile) -> str:
-    is_sparse = item.is_sparse and item.column.kind != "empty"
-    return "mostly empty" if is_sparse else item.column.kind
+    is_sparse = item.is_sparse and item.kind != "empty"
+    return "mostly empty" if is_sparse else item.kind
 
 
 # The encoder, which is fitted on the training table and reads new rows in the same way
@@ -641,9 +641,9 @@ def features_of(item: Profile, missing: str) -> list[Feature]:
     They are a number and an indicator of its gaps, parts of dates, shares of letters, or 0 and 1
     for every level of a category.
     """
-    name = item.column.name
+    name = item.name
     if not item.is_numeric:
-        return _FEATURES_OF[item.column.kind](name, item.values)
+        return _FEATURES_OF[item.kind](name, item.values)
     number = Feature(
         name,
         name,
@@ -756,7 +756,7 @@ class TableEncoder:
         named: dict[str, list[str]] = {"sequence": [], "words": []}
         for item in profiles:
             features += features_of(item, missing)
-            named.get(item.column.kind, []).append(item.column.name)
+            named.get(item.kind, []).append(item.name)
         names = distinct_names(clean_name(feature.name) for feature in features)
         return cls(
             tuple(map(_renamed, features, names)),

@@ -112,10 +112,10 @@ def rank_targets(
     (class, price, is_fraud), for its place (last, or first) and for two values (good and bad).
     Mostly empty and constant columns, identifiers and dates are no candidates.
     """
-    known = {item.column.name.lower() for item in profiles}
+    known = {item.name.lower() for item in profiles}
     points: dict[int, list[Point]] = {}
     for j, item in enumerate(profiles):
-        is_unnamed = header and UNNAMED.fullmatch(item.column.name)
+        is_unnamed = header and UNNAMED.fullmatch(item.name)
         if _can_be_target(item, task) and not is_unnamed:
             points[j] = [_by_name(item, known), _by_values(item, task)]
     if not points:
@@ -161,7 +161,7 @@ Point = tuple[float, str]  # how much it counts, and why
 
 def _by_name(item: Profile, others: set[str]) -> Point:
     """Points for the name of a column; a unit and anything in brackets do not count."""
-    name = item.column.name
+    name = item.name
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
     words = words_of(bare)
     words = words[:-1] if len(words) > 1 and words[-1] in UNITS else words
@@ -207,12 +207,12 @@ def _odd(profiles: Sequence[Profile]) -> set[int]:
     measured = all(one.kind == "number" and one.distinct > AMOUNT for one in others)
     if measured and first.kind == "number" and first.distinct <= AMOUNT // 2:
         return {0}
-    words = {j for j, one in enumerate(profiles) if one.column.kind in ("category", "text")}
+    words = {j for j, one in enumerate(profiles) if one.kind in ("category", "text")}
     return words if len(words) == 1 else set()
 
 
 def _is_blank(item: Profile) -> bool:
-    return item.column.kind in ("empty", "constant") or item.is_sparse
+    return item.kind in ("empty", "constant") or item.is_sparse
 
 
 def _reason(points: Sequence[Point]) -> str:
