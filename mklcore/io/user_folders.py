@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 import tempfile
 import threading
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import IO, Literal
 
 SYSTEM = 0  # the account that can do anything anyway
+# What a person can do about a folder that cannot be used.
+REPAIR = "Free some room there, make this account its owner, or name another folder"
 LINKS = 40  # symbolic links that are followed, as the system itself does
 
 
@@ -86,10 +87,6 @@ def _not_made(folder: Path) -> str:
     try:
         trial.open("xb").close()
         trial.unlink()
-    except PermissionError as error:
-        if _is_foreign(folder):
-            return f"{folder} belongs to another account"
-        return f"{folder} takes no files ({error.strerror})"
     except OSError as error:
         return f"{folder} takes no files ({error.strerror})"
     return ""
@@ -117,8 +114,8 @@ def own_or_temporary(
     place : Path or None
         Folder to use; None where the temporary directory has none either.
     sentence : str
-        Why another folder is used, which one, and the command that repairs the first; "" where the
-        requested one is used.
+        Why another folder is used, which one, and what repairs the first; "" where the requested
+        one is used.
     """
     for place in (folder, folder / part):
         why = _not_made(place) if trust == "sources" else own_folder(place, named=trust == "named")
@@ -126,11 +123,10 @@ def own_or_temporary(
             break
     else:
         return folder / part, ""
-    repair = _repair(place)
     other = temporary_folder(name)
     if other is not None and not own_folder(other) and not own_folder(other / part):
-        return other / part, f"{why}. {other} is used instead. {repair}"
-    return None, f"{why}. {repair}"
+        return other / part, f"{why}. {other} is used instead. {REPAIR}"
+    return None, f"{why}. {REPAIR}"
 
 
 def temporary_folder(name: str) -> Path | None:
@@ -139,25 +135,6 @@ def temporary_folder(name: str) -> Path | None:
     with suppress(OSError):
         return Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{account}"
     return None
-
-
-def _is_foreign(folder: Path) -> bool:
-    return hasattr(os, "getuid") and folder.stat().st_uid != os.getuid()
-
-
-def _repair(folder: Path) -> str:
-    """What a person can do about a folder that cannot be used, with a command if one is safe."""
-    found = next(
-        (part for part in (folder, *folder.parents) if part.exists() or part.is_symlink()), folder
-    )
-    place = shlex.quote(str(found))
-    with suppress(OSError, RuntimeError):  # an account without a home folder
-        if found.is_dir() and Path.home() in found.parents:
-            if _is_foreign(found):
-                return f"To have it back, run: sudo chown -R $(id -un) {place}"
-            if found.stat().st_mode & (stat.S_IWOTH | stat.S_IWGRP):
-                return f"To close it to others, run: chmod go-w {place}"
-    return "Free some room there, or name another folder"
 
 
 # Files that are there whole or not at all
