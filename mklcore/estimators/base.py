@@ -19,13 +19,14 @@ from mklcore.estimators.shapley import shapley_values
 from mklcore.estimators.training_table import TABLE_ATTRIBUTES, TrainingTable, target_of
 from mklcore.kernels.features import FeatureMap
 from mklcore.kernels.operators import Capability, frobenius_norms, is_scored
-from mklcore.parameters import set_together
+from mklcore.parameters import check_positive, check_whole, set_together
 from mklcore.problem.driver import Fit
 from mklcore.problem.losses import Loss, loss_for
 
 BLOCK_MB = 256.0  # memory of one block of kernel values between new rows and training rows
 _USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 _FEWEST_SUMMED = 64  # new rows whose kernels are summed at a time
+_POSITIVE = "C", "lam", "tol"  # parameters of several methods
 # What `copy_with` keeps of a fit: it depends on the rows alone, and on no parameter of the method.
 ROW_ATTRIBUTES = (
     "classes_",
@@ -224,9 +225,12 @@ class KernelEstimator(TrainingTable, ABC):
         largest = float(frobenius_norms(stack).max()) / stack.n_samples
         return largest * 1e-4, largest * 10
 
-    @abstractmethod
     def _check_parameters(self) -> None:
         """Raise ``ParameterError`` if a parameter has a value that cannot be used."""
+        given = self.get_params(deep=False)
+        check_positive(**{name: given[name] for name in _POSITIVE if name in given})
+        check_whole("max_iter", given.get("max_iter", 1))
+        self.loss_in_use  # noqa: B018  the loss checks itself
 
     @property
     def loss_in_use(self) -> Loss:

@@ -17,7 +17,7 @@ from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings, target_of
 from mklcore.kernels.grams import GramStack
-from mklcore.parameters import check_positive, check_whole
+from mklcore.parameters import check_whole
 from mklcore.paths.path import Path, fit_path
 from mklcore.problem.driver import Fit, Record, Status
 from mklcore.problem.losses import Loss, make_loss
@@ -46,7 +46,7 @@ class _BestSet(KernelSettings, KernelEstimator):
         return make_loss("squared")
 
     def _check_parameters(self) -> None:
-        check_positive(lam=self.lam)
+        super()._check_parameters()
         check_whole("n_kernels", self.n_kernels)
         check_whole("max_relaxations", self.max_relaxations)
 

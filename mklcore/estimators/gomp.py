@@ -16,7 +16,7 @@ from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.lp.schedule import MOST_SUMMED
-from mklcore.parameters import check_positive, is_finite_number
+from mklcore.parameters import is_finite_number
 from mklcore.problem.driver import Fit, run, warn_unless_converged
 from mklcore.problem.losses import CLASSIFICATION, Loss
 from mklcore.sparse.best_k import BestK
@@ -194,7 +194,6 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(tol=self.tol)
         if self._is_hinge and self.fit_intercept:
             raise ParameterError(
                 "MKL-GOMP has no bias term, and the hinge loss cannot use the mean of the labels: "

@@ -16,7 +16,7 @@ from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
-from mklcore.parameters import check_choice, check_positive, check_whole
+from mklcore.parameters import check_choice, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, losses_for, make_loss
 from mklcore.sparse.greedy import (
@@ -37,7 +37,7 @@ class BudgetedEstimator(KernelEstimator):
     takes_means: ClassVar[bool] = True
 
     def _check_parameters(self) -> None:
-        check_positive(lam=self.lam)
+        super()._check_parameters()
         for name in ("n_kernels", "n_candidates"):
             if getattr(self, name, None) is not None:
                 check_whole(name, getattr(self, name), other=", or None for all")
@@ -168,11 +168,8 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_positive(tol=self.tol)
         for name, known in (("criterion", CRITERIA), ("step", STEPS)):
             check_choice(name, getattr(self, name), known)
-        check_whole("max_iter", self.max_iter)
-
         loss = self.loss_in_use
         if not (self._is_empirical or loss.quadratic):
             raise ParameterError(

@@ -147,16 +147,15 @@ class _HKLBase(KernelEstimator):
         return super().training_stack(design, y, sample_weight)
 
     def _check_parameters(self) -> None:
-        for name in ("lam", "tol", "memory_mb", "root_weight", "depth_weight", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None or name not in ("depth_weight", "max_seconds"):
-                check_positive(**{name: value})
-        self.loss_in_use  # noqa: B018  the loss checks itself
+        super()._check_parameters()
+        check_positive(memory_mb=self.memory_mb, root_weight=self.root_weight)
+        for name in ("depth_weight", "max_seconds"):
+            if getattr(self, name) is not None:
+                check_positive(**{name: getattr(self, name)})
         if self.graph is not None:
             self._check_graph()
         check_choice("search", self.search, SEARCHES)
-        for name in ("max_iter", "max_nodes"):
-            check_whole(name, getattr(self, name))
+        check_whole("max_nodes", self.max_nodes)
 
     def _check_graph(self) -> None:
         if not isinstance(self.graph, Graph):
@@ -399,18 +398,11 @@ class _HKLBase(KernelEstimator):
 
     def decide_blocks(self, blocks: HullRows) -> Array:
         """Decision values from the kernel values of new rows at the nodes of the hull."""
-        if self.refit:
-            decision = np.zeros((blocks.size, *np.shape(self.refit_coef_)[1:]))
-            for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
-                decision += np.multiply.outer(blocks.node(node)[0], coefficient)
-            decision += self.refit_intercept_
-            return decision
-        duals = self.dual_coef_.T
-        decision = np.zeros((blocks.size, *duals.shape[1:]))
-        for node, weight in zip(self._nodes, self.weights_.T, strict=True):
-            if np.any(weight > 0):
-                decision += blocks.product(node, duals * weight)
-        decision += self.intercept_
+        is_used = np.atleast_2d(self.weights_ > 0).any(axis=0) | self.refit
+        decision = np.zeros((blocks.size, *np.shape(self.dual_coef_.T)[1:]))
+        for k in np.flatnonzero(is_used):
+            decision += self._part(blocks, k)
+        decision += self.refit_intercept_ if self.refit else self.intercept_
         return decision
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:

@@ -13,7 +13,6 @@ from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.features import Nystroem
 from mklcore.lp.newton import fit_joint
-from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.driver import warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm
@@ -31,10 +30,8 @@ class _JointBase(KernelSettings, KernelEstimator):
     max_iter: int = 500
 
     def _check_parameters(self) -> None:
-        check_positive(C=self.C, tol=self.tol)
+        super()._check_parameters()
         LpNorm(self.p)
-        self.loss_in_use  # noqa: B018  the loss checks itself
-        check_whole("max_iter", self.max_iter)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         is_centred = self.fit_intercept and self.loss_in_use.of_residuals

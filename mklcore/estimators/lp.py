@@ -16,7 +16,7 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_stored
 from mklcore.lp.interleaved import lacking
 from mklcore.lp.schedule import MOST_SUMMED, SOLVERS, fit_weighted
-from mklcore.parameters import check_choice, check_positive, check_whole, set_together
+from mklcore.parameters import check_choice, set_together
 from mklcore.paths.folds import each
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
@@ -37,10 +37,9 @@ class LpBase(KernelSettings, KernelEstimator):
     max_iter: int = 500
 
     def _check_parameters(self) -> None:
-        check_positive(C=self.C, tol=self.tol)
-        check_whole("max_iter", self.max_iter)
+        super()._check_parameters()
         check_choice("solver", self.solver, ("auto", *SOLVERS))
-        self.loss_in_use, self.penalty_in_use  # noqa: B018  these properties check their parameters
+        self.penalty_in_use  # noqa: B018  the penalty checks itself
 
     @property
     def penalty_in_use(self) -> Penalty:

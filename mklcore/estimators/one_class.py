@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import count_rows
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.estimators.lp import LpBase
 from mklcore.kernels.grams import GramStack
 from mklcore.parameters import is_finite_number
@@ -111,14 +111,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return make_loss("nu_one_class", nu=float(self.nu))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
-        n = count_rows(X)
-        rows = np.asarray(y).shape[:1]  # empty for None
-        if rows not in ((n,), ()):
-            raise DataError(
-                f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it "
-                "is not used."
-            )
-        return self._target(np.empty(n))
+        return super()._checked_target(X, np.ones(count_rows(X)) if y is None else y)
 
     def _target(self, y: Any) -> Array:
         """All rows belong to one class."""

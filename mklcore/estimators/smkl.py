@@ -22,7 +22,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.lp.schedule import MOST_SUMMED
-from mklcore.parameters import check_choice, check_positive, check_whole, is_finite_number
+from mklcore.parameters import check_choice, check_whole, is_finite_number
 from mklcore.problem.driver import run, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import GroupTerm, as_eta, check_eta, make_terms
@@ -57,11 +57,9 @@ class _SMKLBase(KernelSettings, _Selection):
     max_iter: int = 500
 
     def _check_parameters(self) -> None:
-        check_positive(C=self.C, tol=self.tol)
-        self.loss_in_use  # noqa: B018  the loss checks itself
+        super()._check_parameters()
         check_choice("tol_mode", self.tol_mode, TOL_MODES)
-        for name in ("max_iter", "n_starts"):
-            check_whole(name, getattr(self, name))
+        check_whole("n_starts", self.n_starts)
         jitter = self.init_jitter
         if not (is_finite_number(jitter) and 0 <= jitter < 1):
             raise ParameterError(
@@ -371,10 +369,8 @@ class _ScalingBase(_Selection):
     callback: Callable[..., Any] | None = None
 
     def _check_parameters(self) -> None:
-        check_positive(C=self.C, tol=self.tol)
-        self.loss_in_use  # noqa: B018  the loss checks itself
+        super()._check_parameters()
         self.term()
-        check_whole("max_iter", self.max_iter)
 
     def _stack(self, X: Any) -> Any:
         if hasattr(X, "transform"):
