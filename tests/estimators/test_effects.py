@@ -40,12 +40,12 @@ def model():
 
 def test_an_effect_over_its_axis_is_what_the_term_adds_to_the_rows(model):
     data, fit = model
-    found = decompose(fit, data)
+    parts = decompose(fit, data).parts
     size, color = (term_effect(fit, data, [name]) for name in ("size", "color"))
-    values = {term.columns: own[:, 0] for term, own in zip(found.terms, found.values, strict=True)}
-    of_rows = values["size",]
+    values = parts.values(data.X, [("size",), ("color",)])[..., 0]
+    of_rows, of_colors = values - values.mean(axis=1, keepdims=True)
     assert np.interp(data.X[:, 0], size.axes[0].at, size.values) == pytest.approx(of_rows, abs=0.02)
-    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(values["color",])
+    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(of_colors)
 
 
 def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
