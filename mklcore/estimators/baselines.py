@@ -187,58 +187,48 @@ class _BestKernel(_OnStacks):
 
         Every kernel has a lower bound on its objective, from the duals of a neighbour or of the
         first kernel. The kernel of the lowest bound is solved next, target by target, until that
-        kernel is solved completely: all others are then proved to be worse.
+        kernel is solved completely: all others are then proved to be worse. Where scores over inner
+        folds choose, their best kernel alone is solved.
         """
         targets = self._targets(y)
         M = stack.n_kernels
-        T = len(targets)
-        self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
+        scores = self._inner_scores(stack, y) if self.select == "folds" else None
         fits: list[list[Fit]] = [[] for _ in range(M)]
         carried = getattr(warm, "_carry", None)
         if carried is None:
             fits[0] = [self._alone(stack.values[0], target, None) for target in targets]
             carried = [[fit.dual_coef for fit in fits[0]]] * M
-        starts = [[WarmStart(np.ones(1), dual) for dual in duals] for duals in carried]
-        bounds = np.full((M, T), -np.inf)
+        duals = [list(own) for own in carried]
+        bounds = np.full((M, len(targets)), -np.inf)
         if self.sample_weight_ is None:
-            for row, kernel, own in zip(bounds, stack.values, starts, strict=True):
+            for row, kernel, own in zip(bounds, stack.values, duals, strict=True):
                 row[:] = self._proved(kernel, own, targets)
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
         while True:
-            missing = [m for m in range(M) if len(fits[m]) < T]
-            m = int(np.argmin(bounds.sum(axis=1)))
-            if self.single_scores_ is not None and missing:
-                m = missing[0]
-            if m not in missing:
+            best = int(np.argmin(bounds.sum(axis=1)) if scores is None else np.argmax(scores))
+            k = len(fits[best])
+            if k == len(targets):
                 break
-            k = len(fits[m])
-            fits[m].append(self._alone(stack.values[m], targets[k], starts[m][k]))
-            bounds[m, k] = fits[m][k].objective
+            start = WarmStart(np.ones(1), duals[best][k])
+            fit = self._alone(stack.values[best], targets[k], start)
+            fits[best].append(fit)
+            duals[best][k] = fit.dual_coef
+            bounds[best, k] = fit.objective
+        self.single_scores_ = scores
         self.single_objectives_ = bounds.sum(axis=1)
-        best = m if self.single_scores_ is None else int(np.argmax(self.single_scores_))
         for fit in fits[best]:
             warn_unless_converged(fit, self.tol)
         self._publish_best(fits[best], best, M)
         self.n_solves_ = sum(fit.solves for own in fits for fit in own)
-        carry = []
-        for solved, given in zip(fits, starts, strict=True):
-            duals = [fit.dual_coef for fit in solved]
-            duals += [start.dual for start in given[len(solved) :]]
-            carry.append(tuple(duals))
-        self._carry = tuple(carry)
+        self._carry = duals
 
-    def _proved(
-        self,
-        kernel: Array,
-        starts: list[WarmStart],
-        targets: list[Array],
-    ) -> list[float]:
+    def _proved(self, kernel: Array, duals: list[Array], targets: list[Array]) -> list[float]:
         """Lower bounds on the objective of one kernel, one per target, from given duals."""
         found = []
-        for start, y in zip(starts, targets, strict=True):
+        for dual, y in zip(duals, targets, strict=True):
             rest = self.C, self.loss_in_use, self.fit_intercept
             alone = Problem(y, *rest, cached(kernel[None]), self.penalty_in_use)
-            a = alone.feasible(start.dual)
+            a = alone.feasible(dual)
             found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
         return found
 
@@ -329,10 +319,10 @@ class BestKernelClassifier(_BestKernel, KernelClassifier):
     Attributes
     ----------
     best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere,
-    single_objectives_ (M,) every kernel's own objective, or a lower bound of it above the best,
-    which rules the kernel out, single_scores_ (M,) inner scores or None. The certificate is that of
-    the kept kernel's own problem. With more than two classes one kernel serves all one-vs-rest
-    problems, and objectives are summed over them.
+    single_objectives_ (M,) every kernel's own objective, or a lower bound of it, which rules the
+    kernel out where objectives choose, single_scores_ (M,) inner scores or None. The certificate is
+    that of the kept kernel's own problem. With more than two classes one kernel serves all
+    one-vs-rest problems, and objectives are summed over them.
 
     Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a
     single one.

@@ -25,10 +25,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mklcore.arrays import Array, Indices, Labels, Mask
-from mklcore.data.dataset import Dataset
+from mklcore.data.dataset import Dataset, count_rows
 from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.training_table import target_of
@@ -134,7 +134,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "requires y to be passed, but the target y is None; Conformal is supervised."
             )
-        n = _rows_of(X)
+        n = count_rows(X)
         if n > 1:
             rank_of(self.level, n)  # before anything is fitted
         self.estimator_ = clone(made).fit(X, y)  # which names what is wrong with rows or target
@@ -286,7 +286,3 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 def some_rows(X: Any, rows: Indices) -> Any:
     """Some rows of a table of any kind, or of a ``Dataset``."""
     return X.take(rows) if isinstance(X, Dataset) else _safe_indexing(X, rows)
-
-
-def _rows_of(X: Any) -> int:
-    return X.n_samples if isinstance(X, Dataset) else int(_num_samples(X))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
+from mklcore.estimators.greedy import BudgetedEstimator, has_derivative, truncated
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.features import Features, Nystroem
@@ -18,7 +18,7 @@ from mklcore.kernels.operators import Capability
 from mklcore.lp.schedule import MOST_SUMMED
 from mklcore.parameters import is_finite_number
 from mklcore.problem.driver import Fit, run, warn_unless_converged
-from mklcore.problem.losses import CLASSIFICATION, Loss
+from mklcore.problem.losses import Loss, loss_for
 from mklcore.sparse.best_k import BestK
 from mklcore.sparse.copies import without_copies
 from mklcore.sparse.gomp import GOMP, HINGE_TOL, FeatureGOMP, LossGOMP, Spectra
@@ -54,7 +54,7 @@ class _GompBase(KernelSettings, BudgetedEstimator):
 
     @property
     def loss_in_use(self) -> Loss:
-        return greedy_loss(self.loss, self.tasks, hinge=self.tasks == CLASSIFICATION)
+        return loss_for(self.loss, self.tasks, _suits, "a derivative")
 
     @property
     def _is_hinge(self) -> bool:
@@ -115,6 +115,11 @@ class _GompBase(KernelSettings, BudgetedEstimator):
             intercepts = (fit.points or ())[-1].state.intercepts
         self._publish_columns(fit, intercepts, is_flat)
         self.selected_ = np.array(fit.selected, dtype=np.intp)
+
+
+def _suits(loss: Loss | type[Loss]) -> bool:
+    """Whether a machine on each kernel, if not the gradient, says which kernel enters next."""
+    return has_derivative(loss) or (loss.piecewise_linear and loss.signed)
 
 
 def _bounded(fit: Fit, problem: BestK) -> Fit:

@@ -18,7 +18,7 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
-from mklcore.problem.losses import Loss, losses_for, make_loss
+from mklcore.problem.losses import Loss, loss_for
 from mklcore.sparse.greedy import (
     EmpiricalGreedy,
     FunctionalGreedy,
@@ -124,22 +124,9 @@ NO_RATE = (
 )
 
 
-def greedy_loss(loss: Any, tasks: Sequence[str], *, hinge: bool = False) -> Loss:
-    """The loss object of a greedy method.
-
-    Raises ``ParameterError`` if ``loss`` has no derivative; the hinge loss is accepted if ``hinge``
-    is true.
-    """
-    known = [name for name in losses_for(tasks) if _suits(make_loss(name), hinge)]
-    if isinstance(loss, str) and loss in known:
-        return make_loss(loss)
-    if isinstance(loss, Loss) and set(loss.tasks) & set(tasks) and _suits(loss, hinge):
-        return loss
-    raise ParameterError(f"loss must be one of {', '.join(known)} here; got {loss!r}.")
-
-
-def _suits(loss: Loss, hinge: bool) -> bool:
-    return loss.quadratic or loss.sloped or (hinge and loss.piecewise_linear and loss.signed)
+def has_derivative(loss: Loss | type[Loss]) -> bool:
+    """Whether the gradient of the loss says which kernel enters next."""
+    return loss.quadratic or loss.sloped
 
 
 CRITERIA = ("functional", "empirical")
@@ -183,7 +170,7 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
 
     @property
     def loss_in_use(self) -> Loss:
-        return greedy_loss(self.loss, self.tasks)
+        return loss_for(self.loss, self.tasks, has_derivative, "a derivative")
 
     @property
     def _is_empirical(self) -> bool:

@@ -84,16 +84,14 @@ class _HKLBase(KernelEstimator):
                 )
             columns = X.columns
             X = X.X
-        is_array_like = isinstance(X, (np.ndarray, list, tuple))
-        dimensions = np.ndim(X) if is_array_like else getattr(X, "ndim", 2)
-        if graph is None and (is_operator(X) or dimensions == 3):
+        if graph is None and (is_operator(X) or np.ndim(X) == 3):
             raise KernelError(
                 f"{type(self).__name__} works on a table of columns (n, p), whose products "
                 "it searches; a kernel stack (M, n, n) has no columns. Pass the table, or one "
                 "Gram matrix per variable and level (p, q+1, n, n)."
             )
         is_ready = not reset and isinstance(self.design_.levels, Matrices)
-        if is_ready or (graph is None and dimensions == 4):
+        if is_ready or (graph is None and np.ndim(X) == 4):
             return X  # the design checks the shape of the block
         rows = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
@@ -399,11 +397,10 @@ class _HKLBase(KernelEstimator):
     def decide_blocks(self, blocks: HullRows) -> Array:
         """Decision values from the kernel values of new rows at the nodes of the hull."""
         is_used = np.atleast_2d(self.weights_ > 0).any(axis=0) | self.refit
-        decision = np.zeros((blocks.size, *np.shape(self.dual_coef_.T)[1:]))
-        for k in np.flatnonzero(is_used):
+        decision: Array = np.zeros((blocks.size, *np.shape(self.dual_coef_.T)[1:]))
+        for k in np.flatnonzero(is_used).tolist():
             decision += self._part(blocks, k)
-        decision += self.refit_intercept_ if self.refit else self.intercept_
-        return decision
+        return decision + (self.refit_intercept_ if self.refit else self.intercept_)
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
         """Solve at another ``lam``, starting from this model, which stays as it is.
