@@ -79,23 +79,6 @@ def test_sets_are_their_formula():
 
 
 @pytest.mark.parametrize(
-    "cv", [ShuffleSplit(1, test_size=0.25, random_state=0), 5], ids=["split", "folds"]
-)
-def test_coverage_on_exchangeable_rows(cv):
-    covered = []
-    sets = []
-    for seed in range(20):
-        X, y = line(300, seed)
-        labels = np.digitize(y, [-0.5, 0.5])
-        bands = Conformal(Ridge(), cv=cv).fit(X[:150], y[:150]).predict_interval(X[150:])
-        covered.append(np.mean((bands[:, 0] <= y[150:]) & (y[150:] <= bands[:, 1])))
-        chosen = Conformal(LogisticRegression(), cv=cv).fit(X[:150], labels[:150])
-        sets.append(chosen.predict_set(X[150:])[np.arange(150), labels[150:]].mean())
-    assert 0.88 < np.mean(covered) < 0.93
-    assert 0.88 < np.mean(sets) < 0.94
-
-
-@pytest.mark.parametrize(
     "model", [LogisticRegression(), GaussianNB(), mkl.LpMKLClassifier()], ids=repr
 )
 def test_the_set_of_a_row_does_not_depend_on_the_rows_beside_it(model):

@@ -37,19 +37,6 @@ def taken_apart(model, data, **request):
     return found
 
 
-def test_shares_are_the_indices_of_sobol():
-    """f = a + 2 a b + (3 c^2 - 1) / 2: variances 1/3, 4/9 and 1/5."""
-    data = uniform(lambda X: X[:, 0] + 2 * X[:, 0] * X[:, 1] + (3 * X[:, 2] ** 2 - 1) / 2, n=500)
-    found = taken_apart(regressor(mkl.KernelDictionary.interactions(data)), data)
-    expected = {("a",): 1 / 3, ("a", "b"): 4 / 9, ("c",): 1 / 5}
-    total = sum(expected.values())
-    reported = shares(found)
-    assert list(reported)[:3] == [("a", "b"), ("a",), ("c",)]
-    for columns, variance in expected.items():
-        assert reported[columns] == pytest.approx(variance / total, abs=0.06)
-    assert sum(reported[one] for one in reported if one not in expected) < 0.02
-
-
 def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
     grid = np.array([[i, j, k] for i in range(4) for j in range(3) for k in range(2)], dtype=float)
     f = np.random.default_rng(0).standard_normal((4, 3, 2))

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import cross_val_score
-from sklearn.svm import SVC
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, NotConvergedWarning
@@ -107,23 +105,6 @@ def test_stopping_early_warns_with_what_was_reached_and_what_to_change(model, wo
     with pytest.warns(NotConvergedWarning, match=words):
         model.fit(table[0], table[1 if is_classifier(model) else 2])
     assert model.status_ is Status.CANCELLED if model.callback else model.status_ is Status.MAX_ITER
-
-
-def test_one_kernel_is_svc_and_kernel_ridge(table):
-    X, labels, target = table
-    K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
-    ours = mkl.LpMKLClassifier(kernels="precomputed", C=2.0, tol=1e-8).fit(K, labels)
-    svc = SVC(kernel="precomputed", C=2.0, tol=1e-8).fit(K[0], labels)
-    assert ours.decision_function(K) == pytest.approx(svc.decision_function(K[0]), abs=1e-4)
-    for model, alpha in (
-        (mkl.LpMKLRegressor(kernels="precomputed", C=2.0, fit_intercept=False, tol=1e-8), 0.5),
-        (
-            mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False),
-            0.01 * len(target),
-        ),
-    ):
-        ridge = KernelRidge(alpha=alpha, kernel="precomputed").fit(K[0], target)
-        assert model.fit(K, target).predict(K) == pytest.approx(ridge.predict(K[0]))
 
 
 @every("cls", CLASSIFIERS)

@@ -4,7 +4,6 @@ products over columns.
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -168,23 +167,6 @@ def test_low_rank_kernels_agree_with_all_coalitions():
 def test_spherical_scale_is_a_product_where_rows_have_length_one():
     kernels = mkl.KernelDictionary((*WHOLE, Linear(features=(0,)), Polynomial(2, features=(4, 5))))
     agrees(fitted(mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise="spherical"), data), X[:2])
-
-
-def test_with_one_background_row_it_is_what_shap_samples():
-    shap = pytest.importorskip("shap")
-    rows = X[:, :4]
-    model = mkl.LpMKLRegressor(p=2.0, kernels=mkl.KernelDictionary((*WHOLE, Polynomial(3)))).fit(
-        rows, y
-    )
-    model.background_ = model.background_[:1]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sampled = shap.KernelExplainer(model.predict, model.background_).shap_values(
-            rows[:3], silent=True
-        )
-    values, base = model.shapley(rows[:3])
-    assert_allclose(values, sampled, atol=1e-8)
-    assert base == pytest.approx(model.predict(model.background_)[0])
 
 
 def test_the_background_is_200_rows_by_the_seed_and_is_saved():

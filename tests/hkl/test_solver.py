@@ -291,24 +291,6 @@ def test_a_forged_certificate_does_not_hold(rows):
 # Reductions, limits and extremes
 
 
-def test_one_variable_with_one_level_is_a_ridge_in_closed_form(rng):
-    """f = beta x: Omega = d_0 |beta| + d_1 |beta|, so (1) is a ridge with penalty lam (d_0 +
-    d_1)^2.
-    """
-    x = rng.standard_normal(40)
-    y = rng.standard_normal(40)
-    y = y - y.mean() + x - x.mean()
-    model = HKLRegressor(PolynomialBasis(1), lam=0.05, depth_weight=2.0, root_weight=0.5, tol=1e-9)
-    model.fit(x[:, None], y)
-    z = (x - x.mean()) / x.std()
-    beta = z @ y / (z @ z + 40 * 0.05 * 2.5**2)
-    assert model.objective_ == pytest.approx(
-        0.5 * np.mean((y - z * beta) ** 2) + 0.025 * (2.5 * beta) ** 2, rel=1e-8
-    )
-    assert model.predict(x[:, None]) == pytest.approx(z * beta, abs=1e-5)
-    assert model.beta_[-1] == pytest.approx(beta, rel=1e-5)
-
-
 def test_two_distinct_rows_at_a_tiny_lambda_are_solved():
     rows = np.array([[1.0, 2.0], [0.0, 3.0]])[
         [0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0]

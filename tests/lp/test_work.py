@@ -51,16 +51,6 @@ def test_a_path_of_the_plain_sum_has_three_factors_and_the_points_of_single_fits
     assert [point.objective_ for point in path.estimators] == pytest.approx(alone, rel=1e-10)
 
 
-def test_systems_of_a_tridiagonal_matrix_are_solved_and_refused_like_those_of_a_factor():
-    total = K.sum(axis=0)
-    rhs = np.column_stack([Y, X])
-    found = operators.Tridiagonal(total)
-    assert (total + 0.3 * np.eye(120)) @ found.solve(rhs, 0.3) == pytest.approx(rhs, abs=1e-9)
-    assert found.solve(Y, 0.3) == pytest.approx(found.solve(rhs, 0.3)[:, 0])
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        found.solve(rhs, -1.0)
-
-
 def test_smooth_kernels_are_decomposed_by_their_rank(monkeypatch):
     smooth = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(X).values
     exact = [np.linalg.eigh(gram) for gram in smooth]

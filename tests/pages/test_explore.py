@@ -14,6 +14,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from mklcore.answer.candidates import Request
@@ -69,7 +70,8 @@ def component(app, kind, **holds):
 @every("task", ["regression", "multiclass"])
 def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
     app = explore(data=SAMPLES[task])
-    found = mkl.explore(mkl.load_sample(SAMPLES[task])).compare()
+    with threadpool_limits(1):
+        found = mkl.explore(mkl.load_sample(SAMPLES[task])).compare()
     chance = found.could_be_chance
     said = found.verdict.sentence(
         lambda name: f"**{plain(name)}**", plain(mkl.SAMPLES[SAMPLES[task]].label)

@@ -16,7 +16,6 @@ from mklcore.problem.problem import Problem
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 from tests.lp.test_properties import draw
-from tests.oracles.reference import lp_optima
 
 NORMS = [
     *map(LpNorm, (1.0, 1.7, 4.0, np.inf)),
@@ -69,19 +68,6 @@ def test_penalties_by_hand(penalty, n, expected):
 @every("penalty", NORMS)
 def test_what_the_norms_claim_is_what_their_conjugates_say(penalty):
     penalty.check_claims(3)
-
-
-@every("p", [4 / 3, 2.0, 4.0])
-def test_coefficients_are_a_rescaling_of_kernels(p):
-    case = next(case for case in lp_optima() if (case.part, case.loss) == ("generic", "hinge"))
-    d = np.random.default_rng(0).uniform(0.3, 3.0, len(case.K))
-    scaled = np.ascontiguousarray(case.K * d[:, None, None] ** (-1 / p))
-    weighted, plain = (
-        fit_weighted(K, case.y, 1.0, make_loss("hinge"), penalty, True, tol=1e-7, max_iter=3000)
-        for K, penalty in ((case.K, WeightedLpNorm(p, d)), (scaled, LpNorm(p)))
-    )
-    assert weighted.objective == pytest.approx(plain.objective, rel=1e-6)
-    assert weighted.weights * d ** (1 / p) == pytest.approx(plain.weights, abs=1e-3)
 
 
 def test_the_elastic_net_keeps_fewer_kernels_the_fewer_its_squares_and_none_at_a_small_cost():

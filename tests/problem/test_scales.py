@@ -3,8 +3,6 @@ carry is refused.
 """
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import mklcore as mkl
 from mklcore.errors import KernelError
@@ -16,30 +14,7 @@ from mklcore.problem.problem import scales_of
 from tests.helpers.every import every
 from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import kernel_error
-from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
-
-often = settings(max_examples=10, deadline=None, derandomize=True)
-
-
-@often
-@given(seeds, losses, orders, costs, st.integers(-20, 20))
-def test_order_and_kernels_and_C_scaled_against_each_other_change_the_scale_only(
-    seed, loss, p, C, power
-):
-    # f = sum theta_m K_m a with a = C (...) depends on C K alone, and the objective is proportional
-    # to C.
-    drawn = draw(seed, loss)
-    scale = 2.0**power
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(drawn.y.size)
-    kernels = rng.permutation(len(drawn.K))
-    K = np.ascontiguousarray(scale * drawn.K[kernels][:, rows][:, :, rows])
-    one, other = (
-        fit_weighted(*asked, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-4)
-        for asked in ((drawn.K, drawn.y, C), (K, drawn.y[rows], C / scale))
-    )
-    assert other.dual_objective * scale <= one.objective + 1e-9 * abs(one.objective)
-    assert one.dual_objective <= other.objective * scale + 1e-9 * abs(one.objective)
+from tests.lp.test_properties import LOSSES, draw
 
 
 @every("span", [3, 6])
