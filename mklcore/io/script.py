@@ -165,19 +165,14 @@ def path_code(
     y: str = "y",
     X_val: str = "X_val",
     y_val: str = "y_val",
-    *,
-    falling: bool = False,
-    scoring: str | None = None,
 ) -> str:
     """Lines that compute the path of ``model`` over ``param`` on a grid of ``n`` values.
 
-    Arguments are expressions; ``X`` is a stack or a design, whose training rows scale the grid.
-    ``falling`` solves the largest value first. ``scoring`` is the name of a score other than the
-    estimator's own.
+    Arguments are expressions; ``X`` is a stack or a design, whose training rows scale the grid. The
+    largest value is solved first.
     """
-    order = "[::-1]  # the largest first: each starts the next" if falling else ""
-    measured = "" if scoring is None else f", scoring={scoring!r}"
+    order = "[::-1]  # the largest first: each starts the next"
     return (
         f"values = mkl.paths.path_grid(model, {X}, {y}, {param!r}, {n}){order}\n"
-        f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val}{measured})"
+        f"path = mkl.fit_path(model, {X}, {y}, {param!r}, values, {X_val}, {y_val})"
     )

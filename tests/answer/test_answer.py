@@ -270,7 +270,7 @@ MADE_FOR = {
 }
 
 
-@pytest.mark.parametrize("label", MADE_FOR)
+@every("label", MADE_FOR)
 def test_the_kernels_that_the_target_was_made_for_are_taken(label):
     found = mkl.explore(MADE_FOR[label])
     assert found.label == label
@@ -376,7 +376,7 @@ def test_a_blend_is_added_up_in_blocks_of_rows(monkeypatch, upper):
     assert_allclose(found[tuple(kept)], whole[tuple(kept)], atol=1e-12)
 
 
-@pytest.mark.parametrize("p", [4 / 3, 2.0])
+@every("p", [4 / 3, 2.0])
 def test_features_along_C_come_near_the_certified_optimum(p):
     data = made(150, task="regression")
     kernels = mkl.KernelDictionary.recommended(data, whole=False)
@@ -450,8 +450,8 @@ def test_correlated_columns_are_named_and_permuted_together(rng):
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "sentence"),
+@every(
+    "X, y, sentence",
     [
         (np.eye(2), np.arange(2.0), "The table has 2 rows, and an answer needs at least 6"),
         (np.arange(20.0)[:, None], np.full(20, 3.0), "The target 'y' has one value only, 3.0"),
@@ -464,8 +464,8 @@ def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
         mkl.explore(Dataset(X, y))
 
 
-@pytest.mark.parametrize(
-    ("fixed", "sentence"),
+@every(
+    "fixed, sentence",
     [
         ({"test_size": 1.0}, "test_size is the share of rows"),
         ({"method": "magic"}, "method is one of lp"),

@@ -12,6 +12,7 @@ import mklcore as mkl
 from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
 from mklcore.answer.verdict import ComparedReference
 from mklcore.paths.scoring import PairedScore
+from tests.helpers.every import every
 from tests.helpers.refusals import data_error
 
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
@@ -112,8 +113,8 @@ def test_what_cannot_be_compared_is_refused():
             compare_answers(request)
 
 
-@pytest.mark.parametrize(
-    ("relations", "said"),
+@every(
+    "relations, said",
     [
         (("none", "none"), "None of them shows a sign of a relation to the target ("),
         (

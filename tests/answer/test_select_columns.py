@@ -11,10 +11,11 @@ import mklcore as mkl
 from mklcore.answer import columns
 from mklcore.answer.columns import selection_of
 from mklcore.errors import DataError, ParameterError
+from tests.helpers.every import every
 
 
-@pytest.mark.parametrize(
-    ("p_values", "fdr", "count"),
+@every(
+    "p_values, fdr, count",
     [
         ([0.01, 0.02, 0.9, 0.8], 0.05, 2),  # .02 <= .05 * 2 / 4
         ([0.012, 0.026, 0.9, 0.8], 0.05, 1),
@@ -61,8 +62,8 @@ def test_noise_names_no_column():
     assert (found.names, len(found.p_values)) == ((), 8)
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "words"),
+@every(
+    "kind, change, words",
     [
         (
             ParameterError,

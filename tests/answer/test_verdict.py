@@ -3,7 +3,6 @@
 import math
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from mklcore.answer.verdict import (
     Verdict,
     rounded,
 )
+from tests.helpers.every import every
 
 POSITIVE = st.floats(1e-6, 1e9)
 NAMES = [f"column {letter}" for letter in "abcdefgh"]
@@ -145,9 +145,7 @@ def test_the_sentence_where_rows_are_ordered_and_errors_are_not_smaller():
     )
 
 
-@pytest.mark.parametrize(
-    ("gap", "floor", "place"), [(-1.3e-7, 1e-3, "same"), (-0.01, 1e-3, "behind")]
-)
+@every("gap, floor, place", [(-1.3e-7, 1e-3, "same"), (-0.01, 1e-3, "behind")])
 def test_a_difference_that_matters_to_nobody_is_the_same(gap, floor, place):
     linear = ComparedReference("linear", 0.6, gap, 1e-9, floor)
     assert linear.place == place

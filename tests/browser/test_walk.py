@@ -164,11 +164,8 @@ def take_away(visitor, path, index, table, model):
     page.get_by_role("button", name="Script", exact=True).wait_for()
     visitor.settle()
     script = visitor.take("Script").decode()
-    notebook = visitor.take("Notebook").decode()
-    compile(script, "mkl_screen.py", "exec")
     assert "found = mkl.explore(" in script
-    cells = nbformat.reads(notebook, as_version=4)
-    nbformat.validate(cells)
+    nbformat.validate(nbformat.reads(visitor.take("Notebook").decode(), as_version=4))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Script", exact=True).wait_for(state="hidden")
 

@@ -5,6 +5,7 @@ import pytest
 
 import mklcore as mkl
 from tests.helpers.every import every
+from tests.helpers.models import decided
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
     mkl.Linear(), 4
@@ -35,9 +36,8 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_class
         np.unique(np.atleast_2d(model.weights_), axis=0), np.eye(len(KERNELS))[[place]]
     )
     assert model.selected_.tolist() == [place]
-    decide = type(model).predict if task == "regression" else type(model).decision_function
-    theirs = plain.predict if task == "regression" else plain.decision_function
-    assert decide(model, X) == pytest.approx(theirs(alone[place], stack[[place]]), abs=1e-4)
+    theirs = decided(alone[place], stack[[place]])
+    assert decided(model, X) == pytest.approx(theirs, abs=1e-4)
     assert np.all(model.relative_gap_ <= 1e-6)
 
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.conformal import Conformal
+from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error
 
 
@@ -104,8 +105,8 @@ def test_a_dataset_and_a_class_that_a_fold_does_not_know():
     assert without.scores_[-1] == np.inf
 
 
-@pytest.mark.parametrize(
-    ("model", "rows", "options", "ask", "error", "match"),
+@every(
+    "model, rows, options, ask, error, match",
     [
         (Ridge(), 30, {"level": 1.0}, None, ParameterError, "level"),
         (Ridge(), 30, {"level": "high"}, None, ParameterError, "level"),

@@ -10,6 +10,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.estimators.inspection.curves import term_effect
 from mklcore.estimators.inspection.terms import decompose
 from mklcore.figures import bars, term_bars, term_plot
+from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error
 
 
@@ -59,8 +60,8 @@ def test_a_surface_is_the_function_that_it_comes_from_and_axes_have_names(model)
     assert term_effect(fit, data, ["flag"]).axes[0].names == ("not yes", "yes")
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
+@every(
+    "columns, message",
     [
         ((), "one or two"),
         (("size", "nobody"), "one or two"),

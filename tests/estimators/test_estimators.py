@@ -13,6 +13,7 @@ from mklcore.errors import DataError, KernelError, NotConvergedWarning
 from mklcore.io.catalog import EVERY_TASK
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
+from tests.helpers.models import decided
 from tests.helpers.refusals import parameter_error, refused
 from tests.io.test_notebooks import shown
 
@@ -46,7 +47,7 @@ def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(as
         duals = model.weights_[:, None] * duals
     expected = np.einsum("mij,mj->i", blocks, duals) + model.intercept_
     for one, rows in ((model, X[50:]), (on_array, blocks)):
-        found = one.decision_function(rows) if is_classifier(asked) else one.predict(rows)
+        found = decided(one, rows)
         assert found == pytest.approx(expected)
         if is_classifier(asked):
             assert np.array_equal(one.predict(rows) == one.classes_[1], found > 0)
@@ -83,8 +84,7 @@ def test_the_order_of_the_kernels_changes_nothing(asked, table):
         for K in (stack, stack[order])
     )
     assert mixed.weights_ == pytest.approx(model.weights_[order], abs=1e-3 * model.weights_.max())
-    decide = type(asked).decision_function if is_classifier(asked) else type(asked).predict
-    assert decide(mixed, stack[order]) == pytest.approx(decide(model, stack), abs=1e-3)
+    assert decided(mixed, stack[order]) == pytest.approx(decided(model, stack), abs=1e-3)
 
 
 GAP = r"raise max_iter or tol.*Relative gap reached"

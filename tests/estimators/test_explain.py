@@ -9,6 +9,8 @@ import mklcore as mkl
 from mklcore.estimators.inspection import curves
 from mklcore.estimators.inspection.parts import problem_names, weights_by_class
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
+from tests.helpers.every import every
+from tests.helpers.models import decided
 from tests.helpers.refusals import parameter_error
 from tests.kernels.test_dictionary import made
 
@@ -31,7 +33,7 @@ def table(task):
 def outputs(model, X):
     if len(getattr(model, "pairs_", ())) > 1:
         return model.contributions(X).sum(axis=0) + model.intercept_
-    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+    return decided(model, X)
 
 
 @pytest.fixture(
@@ -60,11 +62,7 @@ def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
     row = X.mean(axis=0)
     row[2] = surface.x[1]
     row[0] = surface.y[3]
-    expected = (
-        model.decision_function(row[None])
-        if hasattr(model, "classes_")
-        else model.predict(row[None])
-    )
+    expected = decided(model, row[None])
     value = float(np.argmax(expected)) if surface.kind == "class" else float(expected[0])
     assert surface.values[3, 1] == pytest.approx(value, abs=1e-9)
     assert surface.kind == {0: "number", 2: "score", 3: "class"}[len(surface.classes)]
@@ -80,7 +78,7 @@ def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("columns", [(0, 0), (0, 3), (-1, 1)])
+@every("columns", [(0, 0), (0, 3), (-1, 1)])
 def test_a_surface_over_columns_that_cannot_be_is_refused(columns):
     model = mkl.LpMKLRegressor(kernels=KERNELS).fit(*table("regression"))
     with parameter_error("two different columns"):
@@ -111,7 +109,7 @@ def test_names_and_weights_of_several_problems():
     assert problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
 
 
-@pytest.mark.parametrize("numbers", [True, False])
+@every("numbers", [True, False])
 def test_the_effect_of_a_column_is_the_model_along_it(numbers):
     data = made(90, 1, "regression")
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(

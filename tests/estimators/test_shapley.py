@@ -6,7 +6,6 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
@@ -14,7 +13,8 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Matern, Polynomial
-from tests.helpers.models import reloaded
+from tests.helpers.every import every
+from tests.helpers.models import decided, reloaded
 from tests.helpers.refusals import kernel_error
 
 d = 6
@@ -56,11 +56,6 @@ BLEND = mkl.Blend(
 )
 
 
-def decide(model, rows):
-    values = getattr(model, "decision_function", model.predict)(rows)
-    return np.asarray(values, dtype=float)
-
-
 def by_coalitions(model, rows, columns=COLUMNS):
     """Values, what columns say alone, and base from v of every coalition, a bit per column: the
     mean over all combinations of background values of the absent columns, each drawn by itself.
@@ -74,7 +69,7 @@ def by_coalitions(model, rows, columns=COLUMNS):
         mixed = np.tile(row, (len(every), 1))
         for place, own in enumerate(absent):
             mixed[:, own] = every[:, place][:, own]
-        return decide(model, mixed).mean(axis=0)
+        return decided(model, mixed).mean(axis=0)
 
     v = np.array([[value(row, coalition) for coalition in range(2**count)] for row in rows])
     values = []
@@ -96,7 +91,7 @@ def agrees(model, rows, columns=COLUMNS, digits=1e-9):
     assert_allclose(found.values, values, atol=digits * size)
     assert_allclose(found.alone, alone, atol=digits * size)
     assert_allclose(np.broadcast_to(found.base, base.shape), base, atol=digits * size)
-    assert_allclose(found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size)
+    assert_allclose(found.base + found.values.sum(axis=1), decided(model, rows), atol=digits * size)
 
 
 def fitted(model, table):
@@ -104,8 +99,8 @@ def fitted(model, table):
         return model.fit(table)
 
 
-@pytest.mark.parametrize("normalise", ["multiplicative", "trace", "diag", None])
-@pytest.mark.parametrize("center", [False, True])
+@every("normalise", ["multiplicative", "trace", "diag", None])
+@every("center", [False, True])
 def test_every_product_and_every_scale_agrees_with_all_coalitions(normalise, center):
     kernels = mkl.KernelDictionary(tuple(MIXED))
     agrees(
@@ -152,7 +147,7 @@ ESTIMATORS = {
 }
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@every("name", ESTIMATORS)
 def test_every_estimator_agrees_with_all_coalitions(name):
     model, table = ESTIMATORS[name]
     agrees(fitted(model, table), X[:2], digits=1e-8)
@@ -193,7 +188,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("sentence", REFUSED)
+@every("sentence", REFUSED)
 def test_what_is_no_sum_of_products_is_refused_by_name(sentence):
     model, table = REFUSED[sentence]
     with kernel_error(sentence):

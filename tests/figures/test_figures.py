@@ -410,8 +410,8 @@ def test_labels_side_by_side_differ_where_their_names_do():
     assert labels[0] == "mean concave points"
 
 
-@pytest.mark.parametrize(
-    ("used", "of", "said"),
+@every(
+    "used, of, said",
     [
         (1, 1, []),
         (0, 1, ["the only kernel is not used"]),

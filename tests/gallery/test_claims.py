@@ -24,6 +24,7 @@ from mklcore.gallery.experiments.claims import (
     counted,
 )
 from mklcore.gallery.experiments.records import records
+from tests.helpers.every import every
 
 NOISE = np.random.default_rng(0).standard_normal((2, 9, 1))
 COLUMNS = ("low", "high", "higher", "wild")
@@ -65,7 +66,7 @@ def test_no_claim_is_without_a_check(experiment):
             assert all(empty.chosen((row,)) for row in one.rows)
 
 
-@pytest.mark.parametrize("key", mkl.EXPERIMENTS)
+@every("key", mkl.EXPERIMENTS)
 def test_what_disagrees_in_the_runs_of_the_project_has_a_reason(key):
     for run in records(key):
         for one in mkl.EXPERIMENTS[key].judge(run):
@@ -73,8 +74,8 @@ def test_what_disagrees_in_the_runs_of_the_project_has_a_reason(key):
             assert one.figures.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("yes", "no"),
+@every(
+    "yes, no",
     [
         (check("order", "low", "high", "higher"), check("order", "high", "low")),
         (check("below", "low", than=("high*",)), check("below", "low", than=("high",), by=2.0)),
@@ -115,8 +116,8 @@ def test_what_chance_may_turn_round_cannot_be_said():
     )
 
 
-@pytest.mark.parametrize(
-    ("printed", "equal", "samples", "answer"),
+@every(
+    "printed, equal, samples, answer",
     [
         ((5.0, 5.0), 0.5, (0.1, -0.1), EQUAL),  # nil, to within what was written down
         ((5.0, 6.0), 0.0, (0.1, -0.1), EQUAL),  # nil, to within half of the printed difference
@@ -126,7 +127,7 @@ def test_what_chance_may_turn_round_cannot_be_said():
         ((5.0, 6.0), 0.0, (-0.21, -0.19), DISAGREES),  # clear, and the other way round
     ],
 )
-@pytest.mark.parametrize("relation", ["below", "order", "lowest", "rises"])
+@every("relation", ["below", "order", "lowest", "rises"])
 def test_a_difference_that_is_nil_is_equal(relation, printed, equal, samples, answer):
     """Two columns, or for "rises" two rows, whose difference is ``samples`` in turn."""
     apart = np.tile(samples, 8)

@@ -242,7 +242,7 @@ RECORDED = ["lp_fig4_fig5", "hkl_fig2"]
 MORE_RECORDED = ["lp_table2_fig6", "gomp_fig2", "smkl_table4"]
 
 
-@pytest.mark.parametrize("key", [*RECORDED, *(MORE_RECORDED if EVERY_CASE else ())])
+@every("key", [*RECORDED, *(MORE_RECORDED if EVERY_CASE else ())])
 def test_a_small_run_gives_what_is_recorded(key):
     """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds
     otherwise.
@@ -313,8 +313,8 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     assert all(key in listed for key in mkl.EXPERIMENTS)
 
 
-@pytest.mark.parametrize(
-    ("key", "place"),
+@every(
+    "key, place",
     [(key, place) for key in mkl.EXPERIMENTS for place in range(len(records(key)))],
 )
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):

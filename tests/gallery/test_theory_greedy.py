@@ -9,6 +9,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.gallery import theory
+from tests.helpers.every import every
 from tests.helpers.refusals import refused
 from tests.oracles.greedy import KERNELS
 
@@ -62,7 +63,7 @@ def test_coherence_of_one_good_kernel_is_a_spectral_norm_and_of_orthogonal_ones_
     assert mkl.gomp_coherence(P1[:2], [0, 1], 0.1) == (0, 0, 0)  # nothing outside
 
 
-@pytest.mark.parametrize("lam", [0.001, 0.01, 0.1])
+@every("lam", [0.001, 0.01, 0.1])
 def test_coherence_of_p2_is_certified_exact(lam):
     value, lower, upper = found = mkl.gomp_coherence(P2, [0, 3], lam)
     assert found.certified

@@ -19,6 +19,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
+from tests.helpers.models import decided
 from tests.helpers.refusals import kernel_error, parameter_error
 
 BOTH = every("cls", [HKLClassifier, HKLRegressor])
@@ -34,10 +35,6 @@ def table():
 
 def target(cls, table):
     return table[2] if cls is HKLClassifier else table[1]
-
-
-def decisions(model, X):
-    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
 @BOTH
@@ -83,7 +80,7 @@ def test_decisions_are_weights_times_kernels_times_dual(cls, table):
         np.einsum("m,mni->ni", model.weights_, blocks.transpose(0, 2, 1)) @ model.dual_coef_
         + model.intercept_
     )
-    assert decisions(model, X[60:]) == pytest.approx(expected)
+    assert decided(model, X[60:]) == pytest.approx(expected)
     added = sum(model.component(node, X[60:]) for node in model.hull_)
     assert added + model.intercept_ == pytest.approx(expected)
 
@@ -123,7 +120,7 @@ def test_matrices_give_what_the_table_gives(cls, table):
     on_table = cls(basis, standardize=False, **settings).fit(rows, y[:60])
     for model in (cls(K.tolist(), **settings).fit(rows, y[:60]), cls(**settings).fit(K, y[:60])):
         assert model.hull_ == on_table.hull_
-        assert decisions(model, matrices(new)) == pytest.approx(decisions(on_table, new), abs=1e-4)
+        assert decided(model, matrices(new)) == pytest.approx(decided(on_table, new), abs=1e-4)
     assert [Design(K).is_column(((0, level),)) for level in (1, 2)] == [True, False]
     with kernel_error(r"Test blocks must be \(p, q\+1, n_new, n\)"):
         model.predict(K[:, :, :, :5])

@@ -24,6 +24,7 @@ from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every, share
+from tests.helpers.models import decided
 from tests.helpers.refusals import kernel_error, refused
 from tests.oracles.hkl import brute_descendant_sums, grid, hull_optima
 
@@ -57,11 +58,7 @@ def test_every_record(search, optimum):
     if not optimum.is_smooth:
         return
     assert model.status_.ok
-    found = (
-        model.predict(optimum.X_test)
-        if optimum.loss == "squared"
-        else model.decision_function(optimum.X_test)
-    )
+    found = decided(model, optimum.X_test)
     assert found == pytest.approx(optimum.predicted, abs=1e-3 * np.abs(optimum.predicted).max())
     place = [optimum.nodes.index(node) for node in model.hull_]
     assert model.eta_ == pytest.approx(optimum.eta[place], rel=1e-3, abs=1e-3 * optimum.eta.max())

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 import mklcore as mkl
 import tests.io.test_script
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code, path_code
+from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code
 from mklcore.kernels.functions import KernelSpec
 from tests.helpers.every import every
 
@@ -120,25 +120,3 @@ def test_parameters_may_be_left_out_or_stand_for_expressions():
     assert (again.C, again.p, again.random_state, again.normalise) == (2.0, 1.5, 3, "auto")
     assert again.penalty is price
     assert again.kernels == "precomputed"
-
-
-@every("falling", [False, True])
-def test_the_path_is_the_one_of_the_library(falling):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 2))
-    y = rng.standard_normal(30) > 0
-    model = mkl.GOMPClassifier(kernels="precomputed", n_kernels=2)
-    stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0]).grams(X[:20])
-    text = path_code("lam", 4, "stack", "y[:20]", "blocks", "y[20:]", falling=falling)
-    path = made(text, "path", model=model, stack=stack, blocks=stack.cross(X[20:]), y=y)
-    values = mkl.paths.path_grid(model, stack, y[:20], "lam", 4)
-    assert_array_equal(path.values, values[::-1] if falling else values)
-    expected = mkl.fit_path(model, stack, y[:20], "lam", path.values, stack.cross(X[20:]), y[20:])
-    assert_array_equal(path.weights, expected.weights)
-    assert_array_equal(path.val_score, expected.val_score)
-
-
-def test_a_path_with_another_score_says_so():
-    assert "blocks" in path_code("C", 5, X_val="blocks")
-    assert path_code("C", 5, scoring="roc_auc").endswith("X_val, y_val, scoring='roc_auc')")
-    assert "scoring" not in path_code("C", 5)

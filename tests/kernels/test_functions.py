@@ -25,7 +25,6 @@ from mklcore.kernels.functions import (
     Linear,
     Polynomial,
     columns_as_text,
-    fill_exponential,
 )
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
@@ -74,18 +73,6 @@ def test_train_and_cross_values_equal_scikit_learn(tables, spec, reference, colu
     assert_allclose(
         stack.cross(Z)[0], reference(Z[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12
     )
-
-
-def test_exponential_leaf_is_exact_to_the_last_digits():
-    base = np.concatenate([np.linspace(0, 720, 40_001), [0.0, np.inf, 1e300]])[None]
-    out = np.empty_like(base)
-    fill_exponential(base, 1.0, False, out)
-    exact = np.exp(-base.astype(np.longdouble))
-    normal = base < 708
-    assert float(np.abs(out[normal] / exact[normal] - 1).max()) < 4e-16
-    assert_allclose(out[normal], np.exp(-base[normal]), rtol=1e-14)
-    assert (out[~normal] == 0.0).all()
-    assert out[0, -3] == 1.0
 
 
 def test_specs_are_values():

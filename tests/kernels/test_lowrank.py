@@ -19,7 +19,7 @@ from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every, share
-from tests.helpers.models import reloaded
+from tests.helpers.models import decided, reloaded
 from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import data_error, refused
 
@@ -194,11 +194,9 @@ def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(model, y):
     found = clone(model).set_params(approximation=mkl.Nystroem(DATA.n_samples)).fit(DATA.X, y)
     assert found.objective_ == pytest.approx(exact.objective_, rel=2e-6)
     assert list(found.selected_) == list(exact.selected_)
-    says = "decision_function" if hasattr(found, "classes_") else "predict"
-    assert getattr(found, says)(NEW) == pytest.approx(getattr(exact, says)(NEW), abs=2e-3)
-    assert found.contributions(NEW).sum(axis=0) + found.intercept_ == pytest.approx(
-        getattr(found, says)(NEW), abs=1e-5
-    )
+    assert decided(found, NEW) == pytest.approx(decided(exact, NEW), abs=2e-3)
+    whole = found.contributions(NEW).sum(axis=0) + found.intercept_
+    assert whole == pytest.approx(decided(found, NEW), abs=1e-5)
 
 
 def test_several_classes_weights_of_rows_and_paths():

@@ -26,6 +26,7 @@ from mklcore.kernels.operators import (
 )
 from mklcore.sparse import gomp
 from tests.helpers.every import every
+from tests.helpers.models import decided
 from tests.helpers.refusals import kernel_error, refused
 
 N = 40
@@ -321,10 +322,7 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkey
         if model in PLAIN_SUMS:
             changed.setattr(Rows, "rows", lambda *rows: pytest.fail("rows of all were asked for"))
         free = clone(model).fit(WIDE, y)
-        found, expected = (
-            (one.decision_function if is_classifier(model) else one.predict)(WIDE[:7] + 0.1)
-            for one in (free, stored)
-        )
+        found, expected = (decided(one, WIDE[:7] + 0.1) for one in (free, stored))
     lp = hasattr(model, "p") or model in PLAIN_SUMS  # what stops at a gap may end elsewhere
     assert np.sum(free.objective_) == pytest.approx(
         np.sum(stored.objective_), rel=2e-5 if lp else 1e-8

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import certificate
-from mklcore.problem.solution import MachineTask
 from tests.helpers.proofs import assert_proved
 
 LOSSES = (
@@ -66,12 +64,6 @@ def feasible(rng, loss, y, C, balanced):
     return np.where(a > 0, a * min(1.0, down / up), a * min(1.0, up / down))
 
 
-def solved(drawn, loss, C, theta):
-    K = np.tensordot(theta, drawn.K, 1)
-    task = MachineTask(drawn.y, C, make_loss(loss), drawn.intercept)
-    return solve_machine(K, task, accuracy=1e-12)
-
-
 def point_of(seed, loss, p, C):
     """A problem, and any weights, dual and intercept for it."""
     drawn = draw(seed, loss)
@@ -104,21 +96,6 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, lo
     assert_proved(fit, drawn.K, drawn.y, *asked, abs=1e-6 * abs(fit.objective))
     assert np.linalg.norm(fit.weights, p) == pytest.approx(1.0)
     assert np.all(fit.weights >= 0)
-
-
-@often
-@given(seed=seeds, loss=losses, C=costs)
-def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
-    drawn = draw(seed, loss)
-    rng = np.random.default_rng(seed + 1)
-    theta = rng.random(4) + 0.3
-    direction = rng.standard_normal(4)
-    h = 1e-5
-    a = solved(drawn, loss, C, theta).dual
-    slope = -0.5 * np.array([a @ K @ a for K in drawn.K]) @ direction
-    after, before = (solved(drawn, loss, C, theta + s * direction).objective for s in (h, -h))
-    scale = max(abs(slope), 1e-3 * abs(after))
-    assert (after - before) / (2 * h) == pytest.approx(slope, abs=2e-3 * scale)
 
 
 @seldom

@@ -351,9 +351,7 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     assert answers.request(memory(app).params).is_open
 
 
-@pytest.mark.parametrize(
-    ("hold_out", "how"), [("random", "drawn at random"), ("last", "nearest to those held out")]
-)
+@every("hold_out, how", [("random", "drawn at random"), ("last", "nearest to those held out")])
 def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     data = mkl.load_sample("iris")
     asked = Request(hold_out=hold_out)

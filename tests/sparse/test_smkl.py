@@ -12,9 +12,7 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import (
     GroupLasso,
     LogTerm,
-    LpNorm,
     MFocuss,
-    SquaredGroupLasso,
     make_terms,
 )
 from mklcore.sparse.smkl import fit_selection, starts
@@ -94,26 +92,6 @@ def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
     ).fit
     assert optimum.lam * fit.objective == pytest.approx(optimum.objective, rel=1e-8)
     assert optimum.lam * fit.objective >= optimum.dual * (1 - 1e-9)
-
-
-@every("lam", [0.3, 0.01])
-@every("name", ["P1_squared_mkl_tol1e-09", "P3_squared_mkl_tol1e-09"])
-def test_the_mkl_term_is_l1_norm_mkl(name, lam):
-    """SquaredGroupLasso has the objective of the lp solver at p = 1, and 2 lam times it is RLS-MKL."""
-    run = next(run for run in RUNS if run.name == name)
-    C = 1.0 / (lam * run.y.size)
-    ours = fit_selection(
-        run.K, run.y, C, make_loss("squared"), SquaredGroupLasso(), False, tol=1e-10, max_iter=5000
-    ).fit
-    other = fit_weighted(run.K, run.y, C, make_loss("squared"), LpNorm(1.0), False, tol=1e-9)
-    assert ours.objective == pytest.approx(other.objective, rel=1e-7)
-    assert ours.objective >= other.dual_objective * (1 - 1e-9)
-    # RLS-MKL: (1/n) ||y - f||^2 + lam ||f||^2 at the optimum is lam y'alpha, alpha = (K + lam n
-    # I)^-1 y
-    alpha = np.linalg.solve(
-        np.tensordot(other.weights, run.K, 1) + lam * run.y.size * np.eye(run.y.size), run.y
-    )
-    assert 2.0 * lam * ours.objective == pytest.approx(lam * run.y @ alpha, rel=1e-6)
 
 
 def test_convex_terms_forget_their_start_and_concave_ones_do_not():

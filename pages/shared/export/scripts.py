@@ -371,7 +371,6 @@ def _hull_cells(params: Params) -> list[Cell]:
             "train.y",
             "validation.X[:, columns]",
             "validation.y",
-            falling=True,
         ),
     ]
     arguments = [
