@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
@@ -528,28 +527,6 @@ def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
 
 
 # scikit-learn
-
-
-def test_a_data_frame_as_it_is_has_an_answer_by_its_columns(rng):
-    frame = pd.DataFrame(
-        {
-            "size": rng.normal(size=120),
-            "colour": rng.choice(["red", "green", "blue"], 120),
-            "new": rng.random(120) > 0.5,
-            "gaps": np.where(rng.random(120) > 0.8, np.nan, rng.normal(size=120)),
-        }
-    )
-    y = frame["size"] + 2.0 * (frame["colour"] == "red") + 0.1 * rng.normal(size=120)
-    model = clone(mkl.AutoMKLRegressor(seed=1)).fit(frame, y)
-    assert {one.name for one in model.exploration_.columns[:2]} == {"size", "colour"}
-    assert len(model.exploration_.columns) == 4
-    frame.loc[0, "colour"] = "unseen"
-    assert model.score(frame.iloc[1:], y[1:]) > 0.9
-    assert np.isfinite(model.predict(frame)).all()
-    labels = np.where(y > y.median(), "dear", "cheap")
-    classifier = mkl.AutoMKLClassifier().fit(frame, labels)
-    assert classifier.score(frame, labels) > 0.9
-    assert classifier.decision_function(frame.iloc[:3]).shape == (3,)
 
 
 def test_the_path_of_one_method_is_handed_over_before_folds_score_it():

@@ -132,6 +132,10 @@ def test_auto_keeps_labels_names_and_owners():
     assert_allclose(proba.sum(axis=1), 1.0)
     again = reloaded(model).predict_proba(frame.drop(columns="price"))
     assert_allclose(again, proba, rtol=1e-12)
+    rows = frame.drop(columns=["price", "target"])
+    numbers = mkl.AutoMKLRegressor().fit(rows, frame.price)
+    assert numbers.score(rows, frame.price) > 0.8
+    assert np.isfinite(numbers.predict(rows.assign(city="unseen"))).all()
 
 
 @every("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])

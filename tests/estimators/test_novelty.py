@@ -121,20 +121,6 @@ def test_rows_around_the_origin_have_no_boundary_and_uncentred_ones_do(ring, sol
     assert mkl.LpMKLOneClass(nu=0.2, kernels="precomputed", solver=solver).fit(both).status_.ok
 
 
-def test_a_path_with_a_target_still_looks_at_its_best_score_first():
-    data = mkl.load_sample("iris")
-    stack = KERNELS.grams(data.X[::2])
-    model = mkl.LpMKLClassifier(kernels="precomputed")
-    found = mkl.fit_path(
-        model, stack, data.y[::2], "C", [0.01, 1.0], stack.cross(data.X[1::2]), data.y[1::2]
-    )
-    assert found.can_choose
-    assert found.first_look == int(np.argmax(found.val_score)) == choose(found)
-    without = mkl.fit_path(model, stack, data.y[::2], "C", [0.01, 1.0])
-    assert not without.can_choose
-    assert without.first_look == 1
-
-
 def test_the_surface_is_zero_on_the_boundary(ring):
     data = ring[0]
     fitted = mkl.LpMKLOneClass(p=np.inf, C=0.05, kernels=KERNELS).fit(data.X)

@@ -111,15 +111,6 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
         assert "convex" in smkl.words_for({"terms": terms}).cannot_tell
 
 
-@every("norm", NORMS)
-def test_every_norm_is_a_choice_and_converges(norm, stack):
-    grams, y = stack
-    model = ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
-    assert model.status_.ok
-    assert model.penalty is None or model.penalty.name == norm
-    assert model.penalty_in_use.name == norm
-
-
 def test_norms_made_from_the_kernels_ask_for_them(stack):
     with parameter_error("made from the kernels: pass stack"):
         ESTIMATORS["lp"].estimator("binary", norm="elliptic")

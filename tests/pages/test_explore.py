@@ -330,17 +330,6 @@ def test_no_row_is_said_to_need_several_classes_where_none_does(sets, begins, en
     assert text.endswith(ends)
 
 
-def test_a_table_with_texts_has_its_intervals():
-    rng = np.random.default_rng(3)
-    size = rng.normal(size=90)
-    notes = [" ".join(rng.choice(["bright", "quiet", "attic", "door"], 7)) for _ in size]
-    content = csv({"size": size.round(4), "note": notes, "y": (size > 0).astype(int)})
-    app = go(upload(open_app(), content), EXPLORE)
-    assert answer_of(app).learnt_from.texts
-    press(app, "ask_intervals")
-    assert "about 9 in 10 similar new rows" in words(app)
-
-
 def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     app = explore(data="diabetes", rows="60")
     assert app.selectbox(key="open_loss").value == ""

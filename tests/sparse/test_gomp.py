@@ -171,16 +171,6 @@ def test_copies_are_left_out_with_a_note_and_multiples_are_none():
 # Subsamples, paths, refusals
 
 
-@every("param, attribute, values", [("s", "n_kernels", [1, 3]), ("lam", "lam", [0.1, 0.01])])
-def test_hinge_paths_equal_cold_fits(param, attribute, values):
-    asked = mkl.GOMPClassifier(LAM, 2, loss="hinge", kernels="precomputed")
-    path = mkl.fit_path(asked, KERNELS["P5"], TARGETS["P5"], param, values)
-    for k, value in enumerate(values):
-        cold = asked.copy_with(attribute, value).fit(KERNELS["P5"], TARGETS["P5"])
-        assert path.objective[k] == pytest.approx(cold.objective_, rel=1e-7)
-        assert list(path.estimators[k].selected_) == list(cold.selected_)
-
-
 @every("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
 @every("cls, more", [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
 @every(

@@ -223,21 +223,3 @@ def test_several_classes_are_one_against_the_rest_and_the_intercept_is_the_mean(
     for fit_intercept, constant in ((True, np.mean(target + 5.0)), (False, 0.0)):
         none = mkl.GreedyMKLRegressor(lam=1e6, fit_intercept=fit_intercept).fit(X, target + 5.0)
         assert none.predict(X) == pytest.approx(np.full(70, constant))
-
-
-@every("criterion", ["functional", "empirical"])
-@every("several", [False, True])
-def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
-    X, codes, _ = table
-    y = codes if several else codes == 1
-    sizes = [3, 1, 2, 6]
-    model = mkl.GreedyMKLClassifier(criterion, lam=0.01, tol=1e-6)
-    path = mkl.fit_path(model, X[:50], y[:50], "s", sizes, X[50:], y[50:])
-    for k, size in enumerate(sizes):
-        point = path.estimators[k]
-        cold = model.copy_with("n_kernels", size).fit(X[:50], y[:50])
-        assert point.weights_ == pytest.approx(cold.weights_)
-        assert path.objective[k] == pytest.approx(np.sum(cold.objective_))
-        assert path.val_score[k] == cold.score(X[50:], y[50:])
-        assert (path.statuses[k], point.n_iter_) == (cold.status_, cold.n_iter_)
-    assert np.isnan(path.relative_gap).all() == (criterion == "empirical")
