@@ -1,4 +1,4 @@
-"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and
+"""Terms of fitted models: shares against brute force, names, importance, and
 what has no columns.
 """
 

@@ -202,20 +202,9 @@ def test_a_part_of_the_page_that_was_just_left_is_not_heard():
     assert heard(second, *odd) == [second, *odd]
 
 
-def test_what_the_page_before_still_says_is_about_the_page_that_the_address_names():
-    second = said("two", moved=True)
-    assert heard(said("one"), second, said("one", address="two")) == [
-        said("one"), second, said("two"),
-    ]  # fmt: skip
-
-
-def test_a_page_that_the_server_went_to_by_itself_is_heard():
-    second = said("two", moved=True)
-    by_itself = [said("three"), said("three", "slider")]
-    assert heard(second, *by_itself) == [second, *by_itself]
-
-
-def test_a_message_of_a_browser_is_parsed_once(monkeypatch):
+def test_what_the_page_before_still_says_is_about_the_page_that_the_address_names_and_parsed_once(
+    monkeypatch,
+):
     parsed = []
 
     def parse(message):
@@ -226,8 +215,14 @@ def test_a_message_of_a_browser_is_parsed_once(monkeypatch):
     kinds = {private_streamlit.MESSAGE: SimpleNamespace(FromString=parse)}
     monkeypatch.setattr(private_streamlit, "find", lambda name: kinds.get(name) or find(name))
     corrected = [said("one"), said("two", moved=True), said("one", address="two")]
-    assert heard(*corrected)[-1] == said("two")
+    assert heard(*corrected) == [*corrected[:2], said("two")]
     assert parsed == [message["bytes"] for message in corrected]
+
+
+def test_a_page_that_the_server_went_to_by_itself_is_heard():
+    second = said("two", moved=True)
+    by_itself = [said("three"), said("three", "slider")]
+    assert heard(second, *by_itself) == [second, *by_itself]
 
 
 def test_what_no_page_of_ours_says_is_not_heard():
