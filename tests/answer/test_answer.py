@@ -5,10 +5,28 @@ what is refused.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
 
-import mklcore as mkl
+from mklcore import (
+    RBF,
+    Blend,
+    Dataset,
+    GramStack,
+    JointMKLClassifier,
+    JointMKLRegressor,
+    KernelDictionary,
+    Linear,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    Nystroem,
+    explore,
+    load_sample,
+    make_sequences,
+    read_table,
+    save_model,
+)
 from mklcore.answer import exploration, one_machine, references
 from mklcore.answer import explore as pipeline
 from mklcore.answer.candidates import (
@@ -21,7 +39,6 @@ from mklcore.answer.candidates import (
 )
 from mklcore.answer.explore import STAGES, WHOLE, choose, made_of, stages
 from mklcore.answer.one_machine import ONE, member_weights
-from mklcore.data.dataset import Dataset
 from mklcore.estimators.inspection.parts import unblended
 from mklcore.kernels import blends
 from mklcore.paths.scoring import predictions
@@ -43,7 +60,7 @@ def answered(request):
             task="multiclass",
             columns=data.columns,
         )
-    return data, mkl.explore(data)
+    return data, explore(data)
 
 
 # What an answer holds
@@ -73,21 +90,21 @@ def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
 
 
 def test_columns_act_together_where_held_out_rows_say_so():
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     X = rng.normal(size=(240, 4))
     # of all columns: it can hold any set of them
-    kernels = mkl.KernelDictionary.laplacian_grid([1.0])
-    alone = mkl.explore(
+    kernels = KernelDictionary.laplacian_grid([1.0])
+    alone = explore(
         Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0
     ).terms
     assert all(len(term.columns) < 2 or term.is_sure for term in alone)
     assert alone[0].columns == ("x0",)
-    both = mkl.explore(
+    both = explore(
         Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0
     ).terms
     assert both[0].columns == ("x0", "x1")
     assert both[0].is_sure
-    few = mkl.explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
+    few = explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
     assert not any(len(term.columns) == 2 or term.is_sure for term in few)
 
 
@@ -144,14 +161,12 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
 
 def test_test_rows_change_nothing_but_the_verdict():
     data = made(200, task="regression")
-    found = mkl.explore(data)
+    found = explore(data)
     assert all(one.chance is None for one in found.columns)  # until it is asked for
     where = [int(np.flatnonzero((row == data.X).all(axis=1))[0]) for row in found.test.X]
     X = data.X.copy()
     X[where] = X[where][::-1]
-    other = mkl.explore(
-        Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns)
-    )
+    other = explore(Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns))
     assert other.notes == found.notes
     assert_array_equal(other.path.val_score, found.path.val_score)
 
@@ -164,7 +179,7 @@ def judged(label, *scores):
 
 
 def test_held_out_rows_are_predicted_once_for_all_figures_of_the_verdict(monkeypatch):
-    found = mkl.explore(mkl.load_sample("iris"))
+    found = explore(load_sample("iris"))
     of_ours = []
 
     def counted(model, rows):
@@ -193,7 +208,7 @@ def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behi
 
 
 def test_members_are_weighed_by_what_they_say_out_of_folds():
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     Y = rng.normal(size=(500, 2))
     noise = rng.normal(size=(500, 2))
     assert_allclose(member_weights([Y, -Y, noise], Y), [1.0, 0.0, 0.0], atol=0.05)
@@ -240,26 +255,26 @@ def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, 
 
 def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
     data = MADE_FOR[ONE]
-    found = mkl.explore(data, max_rows=200)
+    found = explore(data, max_rows=200)
     model = found.model
     rows = found.test.X[:9]
     assert found.label == ONE
     assert model.relative_gap_ < 1e-6
     parts = unblended(model).contributions(rows).sum(axis=0) + model.intercept_
     assert_allclose(parts, model.decision_function(rows), atol=1e-9)
-    few = model.copy_with("approximation", mkl.Nystroem(40)).fit(found.learnt_from)
+    few = model.copy_with("approximation", Nystroem(40)).fit(found.learnt_from)
     parts = unblended(few).contributions(rows).sum(axis=0) + few.intercept_
     # features are in single precision
     assert_allclose(parts, few.decision_function(rows), atol=1e-4)
     assert sum(found.taken.variance_shares.values()) == pytest.approx(1.0)
-    mkl.save_model(tmp_path / "model.mkl", model)
+    save_model(tmp_path / "model.mkl", model)
     np.savez(tmp_path / "table.npz", X=data.X, y=data.y)
     assert all(
         statement.holds for statement in verify(tmp_path / "model.mkl", tmp_path / "table.npz")
     )
 
 
-RNG = np.random.default_rng(2)
+RNG = default_rng(2)
 Z, BITS = RNG.normal(size=(400, 4)), RNG.integers(0, 2, size=(400, 5)).astype(float)
 NOISE = 0.1 * RNG.normal(size=400)
 MADE_FOR = {
@@ -271,7 +286,7 @@ MADE_FOR = {
 
 @every("label", MADE_FOR)
 def test_the_kernels_that_the_target_was_made_for_are_taken(label):
-    found = mkl.explore(MADE_FOR[label])
+    found = explore(MADE_FOR[label])
     assert found.label == label
     assert any(f"Taken by folds: {label}" in note for note in found.notes)
     assert found.test_scores()["ours"] > 0.9
@@ -281,42 +296,42 @@ def test_the_kernels_that_the_target_was_made_for_are_taken(label):
 
 def test_classes_share_their_weights():
     y = np.arange(240) % 6
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     data = Dataset(
         np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]),
         y,
         task="multiclass",
     )
-    found = mkl.explore(data)
-    assert isinstance(found.model, mkl.JointMKLClassifier)
+    found = explore(data)
+    assert isinstance(found.model, JointMKLClassifier)
     assert found.columns[0].name == "x0"
     assert found.test_scores()["ours"] > 0.8
 
 
 def test_what_is_fixed_is_taken():
     data = made(120, task="regression")
-    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), data.n_features)
-    found = mkl.explore(data, kernels=kernels, p=4 / 3, C=3.0)
+    kernels = KernelDictionary.per_feature(RBF(1.0), data.n_features)
+    found = explore(data, kernels=kernels, p=4 / 3, C=3.0)
     assert (found.model.p, found.model.C, found.dictionary) == (4 / 3, 3.0, kernels)
     assert len(found.path) == 1
-    assert mkl.explore(data, method="gomp", kernels=kernels, s=3).model.n_kernels_ <= 3
+    assert explore(data, method="gomp", kernels=kernels, s=3).model.n_kernels_ <= 3
 
 
 def test_trees_are_not_compared_with_on_sequences():
-    found = mkl.explore(mkl.make_sequences(80, 20, ["ACGTA"], 0)[0])
+    found = explore(make_sequences(80, 20, ["ACGTA"], 0)[0])
     assert "cannot read sequences" in found.compare().notes[-1]
 
 
 def test_without_a_target_it_says_which_rows_are_unusual(rng):
     data = Dataset(rng.normal(size=(80, 3)), np.ones(80, dtype=int), task="novelty")
-    found = mkl.explore(data)
-    assert isinstance(found.model, mkl.LpMKLOneClass)
+    found = explore(data)
+    assert isinstance(found.model, LpMKLOneClass)
     assert found.verdict.better_than_guess is None
     assert "unusual" in str(found.verdict)
 
 
 def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch):
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     X = rng.normal(size=(900, 2))
     data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
     monkeypatch.setattr(pipeline, "CHOSEN_ON", 300)
@@ -342,17 +357,17 @@ def test_a_kernel_along_C_is_the_estimator_at_each(rng):
     X = rng.normal(size=(40, 3))
     Y = rng.normal(size=(40, 2))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    stack = mkl.GramStack.from_array(K[None, :30, :30])
+    stack = GramStack.from_array(K[None, :30, :30])
     costs = np.array([0.1, 10.0])
     along = kernel_along(K[:30, :30], K[30:, :30], Y[:30], costs)
     for C, found in zip(costs, along, strict=True):
-        model = mkl.JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
+        model = JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
         assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
 
 
 @every("far, rate", [(1, 1e-3), (3, 0.1), (20, 1e-5), (20, 1.0)])
 def test_a_kernel_of_few_different_rows_is_solved_in_single_precision(far, rate):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.integers(0, 2, size=(600, 3)).astype(float)
     X[:far] += 30.0 * rng.random((far, 3))
     Y = X[:, :1] - X[:, 1:2]
@@ -365,8 +380,8 @@ def test_a_kernel_of_few_different_rows_is_solved_in_single_precision(far, rate)
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_a_blend_is_added_up_in_blocks_of_rows(monkeypatch, upper):
-    X = np.random.default_rng(0).normal(size=(50, 3))
-    blend = mkl.Blend(mkl.Linear(features=(0,)), mkl.RBF(1.0), shares=(0.25, 0.75)).settle(X)
+    X = default_rng(0).normal(size=(50, 3))
+    blend = Blend(Linear(features=(0,)), RBF(1.0), shares=(0.25, 0.75)).settle(X)
     whole = blend.values(X, X)
     monkeypatch.setattr(blends, "_BLOCK", 200)
     monkeypatch.setattr(blends, "_LEAST_ROWS", 3)
@@ -378,17 +393,15 @@ def test_a_blend_is_added_up_in_blocks_of_rows(monkeypatch, upper):
 @every("p", [4 / 3, 2.0])
 def test_features_along_C_come_near_the_certified_optimum(p):
     data = made(150, task="regression")
-    kernels = mkl.KernelDictionary.recommended(data, whole=False)
-    stack = mkl.Nystroem(30).features(kernels, data.X[:100])
+    kernels = KernelDictionary.recommended(data, whole=False)
+    stack = Nystroem(30).features(kernels, data.X[:100])
     new = stack.cross(data.X[100:]).table.astype(float)
     Y = targets(data.y[:100], None)
     grid = np.array([0.1, 1.0, 10.0])
     for C, (found, _) in zip(
         grid, low_rank_along(stack.table.astype(float), stack.ends, Y, p, grid, new), strict=True
     ):
-        model = mkl.LpMKLRegressor(
-            kernels=kernels, p=p, C=C, approximation=mkl.Nystroem(30), tol=1e-6
-        )
+        model = LpMKLRegressor(kernels=kernels, p=p, C=C, approximation=Nystroem(30), tol=1e-6)
         wanted = model.fit(data.X[:100], data.y[:100]).predict(data.X[100:])
         assert np.abs(found[:, 0] - wanted).max() < 0.05 * np.std(data.y)
 
@@ -400,7 +413,7 @@ def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
     data = made(120)
     assert tuple(name for name, _ in stages(data, Request())) == STAGES
     calls = []
-    mkl.explore(data, callback=lambda done, total: calls.append((done, total)))
+    explore(data, callback=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls)
     assert len(calls) > len(STAGES)  # inside of them, too
 
@@ -409,14 +422,14 @@ def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        mkl.explore(data, callback=stop)
+        explore(data, callback=stop)
 
 
 # Verdicts
 
 
 def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
-    found = mkl.explore(made(50, task="regression"))
+    found = explore(made(50, task="regression"))
     assert found.test is None
     assert (found.verdict.held_out, found.verdict.rows) == (False, 50)
     assert "folds of 50 rows, which is optimistic" in str(found.verdict)
@@ -427,7 +440,7 @@ def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
 def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows(rng):
     X = rng.normal(size=(400, 2))
     data = Dataset(X, (X[:, 0] + 0.1 * rng.normal(size=400) > 1.6).astype(int), task="binary")
-    found = mkl.explore(data)
+    found = explore(data)
     right = balanced_accuracy_score(found.test.y, found.model.predict(found.test.X))
     assert right > 0.6
     assert found.verdict.balanced == pytest.approx((right, 0.5))
@@ -435,13 +448,13 @@ def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows(rng):
         f"counting all classes alike, {100 * right:.0f}\u00a0% are right; by guessing 50\u00a0%"
         in str(found.verdict)
     )
-    assert mkl.explore(made(120)).verdict.balanced is None
+    assert explore(made(120)).verdict.balanced is None
 
 
 def test_correlated_columns_are_named_and_permuted_together(rng):
     first = rng.normal(size=200)
     X = np.column_stack([first, first + 0.05 * rng.normal(size=200), rng.normal(size=200)])
-    found = mkl.explore(Dataset(X, first + 0.3 * rng.normal(size=200)))
+    found = explore(Dataset(X, first + 0.3 * rng.normal(size=200)))
     assert any("x0 and x1 are correlated (1.00)" in note for note in found.notes)
     assert found.could_be_chance["x0"] == found.could_be_chance["x1"] is False
 
@@ -460,7 +473,7 @@ def test_correlated_columns_are_named_and_permuted_together(rng):
 )
 def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
     with data_error(sentence):
-        mkl.explore(Dataset(X, y))
+        explore(Dataset(X, y))
 
 
 @every(
@@ -478,12 +491,12 @@ def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
 )
 def test_what_cannot_be_fixed_is_refused(fixed, sentence):
     with parameter_error(sentence):
-        mkl.explore(made(60), **fixed)
+        explore(made(60), **fixed)
 
 
 def odd_tables():
     """Columns of tables that strangers bring and that break programs."""
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     n = 60
     a = rng.normal(size=n).round(3)
     b = rng.normal(size=n).round(3)
@@ -508,7 +521,7 @@ def odd_tables():
 
 def test_every_odd_table_has_an_answer():
     for name, columns in odd_tables():
-        found = mkl.explore(mkl.read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "y"))
+        found = explore(read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "y"))
         assert str(found.verdict), name
         assert (
             sum(one.share for one in found.columns) == pytest.approx(1.0)
@@ -519,8 +532,8 @@ def test_every_odd_table_has_an_answer():
 def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
     data = made(90, task="regression")
     far = Dataset(data.X, data.y + 1e8, data.feature_names, columns=data.columns)
-    near = mkl.explore(data)
-    other = mkl.explore(far)
+    near = explore(data)
+    other = explore(far)
     assert other.label == near.label
     assert other.score == pytest.approx(near.score, abs=1e-3)
     assert other.columns[0].effect == pytest.approx(near.columns[0].effect, rel=1e-3)

@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.dummy import DummyRegressor
 
-import mklcore as mkl
+from mklcore import Dataset, KernelDictionary, Linear, explore
 from mklcore.answer import chance
 from mklcore.answer.candidates import Request
 from mklcore.answer.chance import judge, p_value_of_refits, permutation_p, permutations
 from mklcore.answer.explore import divide_rows
-from mklcore.data.dataset import Dataset
 from mklcore.paths.scoring import Predictions
 
 NUMBERS = DummyRegressor()
@@ -84,7 +83,7 @@ def test_rows_that_belong_together_are_permuted_together(rng):
     patients = np.repeat(np.arange(6), 20)
     assert permutation_p(y, f * np.sign(np.vdot(y - y.mean(), f)), 0, patients) > 0.05
     data = Dataset(f, y.ravel(), row_groups=patients)
-    assert mkl.explore(data, test_size=0.5).could_be_chance == {"x0": True}
+    assert explore(data, test_size=0.5).could_be_chance == {"x0": True}
 
 
 def refitted(X, y, task="regression", **request):
@@ -99,17 +98,17 @@ def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch
     # few true columns
     assert refitted(X, one, "binary") == refitted(X, X[:, 7] + 0.5 * rng.normal(size=40)) == 1 / 40
     assert refitted(X[:, :2], np.sign(X[:, 0] * X[:, 1])) == 1 / 40  # together only
-    assert refitted(X[:, :2], X[:, 0], kernels=mkl.KernelDictionary([mkl.Linear()])) == 1 / 40
+    assert refitted(X[:, :2], X[:, 0], kernels=KernelDictionary([Linear()])) == 1 / 40
     p_values = [refitted(rng.normal(size=(20, 4)), rng.normal(size=20)) for _ in range(20)]
     assert 0.25 < np.mean(p_values) < 0.75
 
 
 def test_every_row_that_was_learned_from_is_judged_by_a_model_that_had_not_seen_it(rng):
     """Permuting columns on training rows called 86 of 100 columns of noise real."""
-    found = mkl.explore(Dataset(rng.normal(size=(50, 20)), rng.normal(size=50)))
+    found = explore(Dataset(rng.normal(size=(50, 20)), rng.normal(size=50)))
     assert sum(not could for could in found.could_be_chance.values()) <= 5
     assert found.verdict.relation == "none"
     # too few rows for folds that judge
-    few = mkl.explore(Dataset(rng.normal(size=(8, 2)), rng.normal(size=8)))
+    few = explore(Dataset(rng.normal(size=(8, 2)), rng.normal(size=8)))
     assert few.could_be_chance is None
     assert {one.chance for one in few.columns} == {None}

@@ -5,7 +5,7 @@ library's.
 import pytest
 from sklearn.metrics import accuracy_score
 
-import mklcore as mkl
+from mklcore import explore, load_sample
 from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
 from mklcore.answer.verdict import ComparedReference
 from mklcore.paths.scoring import PairedScore
@@ -96,8 +96,8 @@ def test_the_sentence_says_what_the_figures_say(answers, shown, said):
 
 
 def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
-    data = mkl.load_sample("breast_cancer").drawn(120, 0)
-    answers = {name: mkl.explore(data, method=name) for name in ("lp", "gomp", "uniform")}
+    data = load_sample("breast_cancer").drawn(120, 0)
+    answers = {name: explore(data, method=name) for name in ("lp", "gomp", "uniform")}
     found = compare_answers(answers)
     assert [one.score for one in found.answers] == sorted(
         (one.score for one in answers.values()), reverse=True
@@ -114,10 +114,10 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
 
 
 def test_what_cannot_be_compared_is_refused():
-    iris = mkl.load_sample("iris")
-    one = mkl.explore(iris, method="uniform")
-    other = mkl.explore(iris, method="uniform", seed=1)
-    ring = mkl.explore(mkl.load_sample("ring"))
+    iris = load_sample("iris")
+    one = explore(iris, method="uniform")
+    other = explore(iris, method="uniform", seed=1)
+    ring = explore(load_sample("ring"))
     for request, said in (
         ({"a": one}, "at least two answers; got 1"),
         ({"a": one, "b": other}, "judged on other rows"),

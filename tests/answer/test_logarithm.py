@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-import mklcore as mkl
-from mklcore import verify
+from mklcore import explore, read_table, save_model, verify
 from mklcore.answer.verdict import change, rounded
 from mklcore.errors import Note
 from tests.helpers.models import reloaded
@@ -36,17 +35,17 @@ def offers(found):
 
 @pytest.fixture(scope="module")
 def found():
-    return mkl.explore(mkl.read_table(flats(), "price", log_target=True))
+    return explore(read_table(flats(), "price", log_target=True))
 
 
 def test_reading_takes_the_logarithm_and_offers_the_way_back():
     frame = flats()
-    data = mkl.read_table(frame, "price", log_target=True)
+    data = read_table(frame, "price", log_target=True)
     assert_allclose(data.y, np.log(frame.price))
     assert (data.target_name, data.log_of) == ("log price", "price")
     settings = dict(Note.of(data.notes[-1]).repairs[0].settings)
-    plain = mkl.read_table(frame, "price", **settings)
-    assert plain == mkl.read_table(frame, "price")
+    plain = read_table(frame, "price", **settings)
+    assert plain == read_table(frame, "price")
     assert plain.log_of == ""
     assert data.split(0.3)[1].log_of == "price"
 
@@ -56,14 +55,14 @@ def test_what_has_no_logarithm_is_refused_with_its_repair():
     for target, values in (("profit", frame.price - 1e5), ("kind", frame.price > 1e6)):
         table = frame.drop(columns="price").assign(**{target: values})
         with data_error(f"'{target}' has no logarithm") as refused:
-            mkl.read_table(table, target, log_target=True)
+            read_table(table, target, log_target=True)
         again = dict(refused.value.repairs[0].settings)
-        assert mkl.read_table(table, target, **again).target_name == target
+        assert read_table(table, target, **again).target_name == target
 
 
 def test_the_logarithm_is_offered_where_folds_prefer_it_and_only_there(found):
     frame = flats()
-    plain = mkl.explore(frame, "price")
+    plain = explore(frame, "price")
     assert offers(plain) == [{"log_target": True}]
     (text,) = [str(note) for note in plain.notes if "logarithm" in note]
     assert text.startswith("Errors of price grow with it, so its logarithm may serve better: folds")
@@ -71,12 +70,12 @@ def test_the_logarithm_is_offered_where_folds_prefer_it_and_only_there(found):
     # skewed like the prices, but a straight line of a column that is
     line = pd.DataFrame({"lot": frame.price, "floor": frame.floor})
     line["price"] = 3 * line.lot + 1e5 * frame.floor.rank() / len(frame)
-    assert offers(mkl.explore(line, "price")) == []
+    assert offers(explore(line, "price")) == []
     # neither is one tried that is not skewed, nor one that is 0 in some row
     even = frame.assign(price=np.log(frame.price))
-    assert offers(mkl.explore(even, "price")) == []
+    assert offers(explore(even, "price")) == []
     some = frame.assign(price=frame.price.where(frame.index > 0, 0.0))
-    assert offers(mkl.explore(some, "price")) == []
+    assert offers(explore(some, "price")) == []
 
 
 def test_the_logarithm_is_offered_where_squared_errors_of_the_target_hardly_tell():
@@ -92,7 +91,7 @@ def test_the_logarithm_is_offered_where_squared_errors_of_the_target_hardly_tell
     found = {}
     for name, price in tables.items():
         frame = pd.DataFrame(features, columns=list("abcd")).assign(price=price)
-        found[name] = offers(mkl.explore(frame, "price", test_size=0.0))
+        found[name] = offers(explore(frame, "price", test_size=0.0))
     assert found == {
         "in proportion": [{"log_target": True}],
         "no relation": [],
@@ -129,5 +128,5 @@ def test_new_rows_are_predicted_on_the_scale_of_the_table_and_again_from_a_file(
 
 def test_the_file_of_the_table_proves_a_model_of_its_logarithm(found, tmp_path):
     flats().to_csv(tmp_path / "flats.csv", index=False)
-    mkl.save_model(tmp_path / "answer.mkl", found)
+    save_model(tmp_path / "answer.mkl", found)
     assert verify.main([str(tmp_path / "answer.mkl"), str(tmp_path / "flats.csv"), "price"]) == 0

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import DataError, Dataset, ParameterError, select_columns
 from mklcore.answer import columns
 from mklcore.answer.columns import selection_of
-from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
 
 
@@ -40,7 +39,7 @@ def made(n=160, p=9, task="regression"):
     X = random.standard_normal((n, p))
     y = X[:, 0] + X[:, 1] ** 2 + np.abs(X[:, 2]) + X[:, 3] + X[:, 4] + np.sin(2 * X[:, 5])
     y = y + 0.3 * random.standard_normal(n)
-    return mkl.Dataset(
+    return Dataset(
         X, y if task == "regression" else np.where(y > np.median(y), "high", "low"), (), "y", task
     )
 
@@ -48,7 +47,7 @@ def made(n=160, p=9, task="regression"):
 @pytest.mark.parametrize("task", ["regression", "binary"])
 def test_curved_and_straight_columns_are_named(task, monkeypatch):
     monkeypatch.setattr(columns, "MOST_ROWS", 150)
-    found = mkl.select_columns(made(task=task))
+    found = select_columns(made(task=task))
     assert {"x0", "x1", "x3", "x4"} <= set(found.names)
     assert len(found.names) <= 8
     assert found.notes[-1] == "Learned from 150 of 160 rows, drawn at random."
@@ -56,9 +55,7 @@ def test_curved_and_straight_columns_are_named(task, monkeypatch):
 
 def test_noise_names_no_column():
     random = np.random.default_rng(1)
-    found = mkl.select_columns(
-        mkl.Dataset(random.normal(size=(100, 8)), random.normal(size=100)), fdr=0.05
-    )
+    found = select_columns(Dataset(random.normal(size=(100, 8)), random.normal(size=100)), fdr=0.05)
     assert (found.names, len(found.p_values)) == ((), 8)
 
 
@@ -78,11 +75,11 @@ def test_noise_names_no_column():
         ),
         (
             DataError,
-            {"data": mkl.Dataset(np.eye(30), np.ones(30), task="novelty")},
+            {"data": Dataset(np.eye(30), np.ones(30), task="novelty")},
             "has no target",
         ),
     ],
 )
 def test_refusals(kind, change, words):
     with pytest.raises(kind, match=words):
-        mkl.select_columns(**({"data": made(40)} | change))
+        select_columns(**({"data": made(40)} | change))

@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import confusion_matrix, precision_recall_curve
 
-import mklcore as mkl
+from mklcore import RBF, DataError, KernelDictionary, ParameterError, explore, load_sample
 from mklcore.answer.thresholds import ErrorsByThreshold
-from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
 from tests.helpers.models import reloaded
 from tests.helpers.refusals import data_error, parameter_error
@@ -88,8 +87,8 @@ def test_one_row_and_several_have_their_verbs():
 
 
 def test_an_answer_takes_its_threshold_along_into_its_file():
-    data = mkl.load_sample("breast_cancer").drawn(120, 0)
-    found = mkl.explore(data, kernels=mkl.KernelDictionary((mkl.RBF(1.0),)), C=1.0)
+    data = load_sample("breast_cancer").drawn(120, 0)
+    found = explore(data, kernels=KernelDictionary((RBF(1.0),)), C=1.0)
     threshold = float(np.median(found.model.decision_function(data.X)))
     moved = found.with_threshold(threshold)
     said = moved.predict(data.X)
@@ -105,7 +104,7 @@ def test_an_answer_takes_its_threshold_along_into_its_file():
     assert found.errors.confusion().sum() == found.test.n_samples
     with parameter_error("threshold must be a finite number; got nan"):
         found.with_threshold(np.nan)
-    numbers = mkl.explore(mkl.load_sample("diabetes").drawn(60, 0), C=1.0, kernels=found.dictionary)
+    numbers = explore(load_sample("diabetes").drawn(60, 0), C=1.0, kernels=found.dictionary)
     with data_error(r"two classes, and 'progression.*' has numbers"):
         numbers.errors  # noqa: B018
     with parameter_error("parts two classes, and this model predicts others"):

@@ -5,10 +5,8 @@ link and guessed.
 import numpy as np
 from playwright.sync_api import expect
 
-from mklcore.estimators.lp import LpMKLClassifier
+from mklcore import KernelDictionary, Linear, LpMKLClassifier
 from mklcore.figures.players import text_of
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
 
 DRAWS = 100
 FITS = """(draws) => { const { tableOf, problemOf, fit } = norms(); return draws.map(({ truth, rows, inverse, C }) => {

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mklcore import Dataset, KernelDictionary, Polynomial
 from mklcore.data.column_groups import (
     measured_columns,
     standardise_spectra,
@@ -15,9 +16,7 @@ from mklcore.data.column_groups import (
     with_bands,
     with_second_differences,
 )
-from mklcore.data.dataset import Dataset
-from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
-from mklcore.kernels.functions import Polynomial
+from mklcore.kernels.dictionary import BAND_KERNELS
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error, parameter_error
 

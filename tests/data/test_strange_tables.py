@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import RBF, Dataset, KernelDictionary, LpMKLRegressor, read_table
 from mklcore.answer.effects import effects
 from mklcore.data.columns import missing_cells, sentinel_of
-from mklcore.data.dataset import Dataset
-from mklcore.data.reading import describe_table, read_table
+from mklcore.data.reading import describe_table
 from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error
 
@@ -20,7 +20,7 @@ def table(header, *columns):
 
 
 N = 60
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 NUMBERS = RNG.normal(size=N).round(3)
 COIN = ["yes" if i % 3 else "no" for i in range(N)]
 
@@ -79,7 +79,7 @@ def test_a_mark_that_is_one_of_two_values_is_a_value_among_new_rows_too():
 
 
 def with_value(value, cells, low=0.0, high=10.0, n=400):
-    numbers = np.random.default_rng(1).uniform(low, high, n)
+    numbers = default_rng(1).uniform(low, high, n)
     numbers[:cells] = value
     return numbers
 
@@ -95,10 +95,10 @@ def test_a_number_that_stands_for_missing_is_noticed(value, low, high):
 @every(
     "numbers",
     [
-        np.random.default_rng(2).poisson(3, 400).astype(float),  # counts from zero
-        np.r_[np.zeros(360), np.random.default_rng(3).uniform(100, 900, 40)],  # mostly zero
-        np.random.default_rng(4).integers(-1, 5, 400).astype(float),  # -1 goes on
-        np.random.default_rng(5).normal(size=400),
+        default_rng(2).poisson(3, 400).astype(float),  # counts from zero
+        np.r_[np.zeros(360), default_rng(3).uniform(100, 900, 40)],  # mostly zero
+        default_rng(4).integers(-1, 5, 400).astype(float),  # -1 goes on
+        default_rng(5).normal(size=400),
         with_value(-200, 1, 0, 20),  # once is no habit
         with_value(99, 12, 0, 100),
         np.array([0.0, 1.0] * 50),
@@ -128,7 +128,7 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
 def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     """Nine zeros of ten: training rows may hold nothing else, and then no row has a weight."""
     X = RNG.normal(size=(20, 3))
-    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
-    model = mkl.LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
+    kernels = KernelDictionary.per_feature(RBF(1.0), 3)
+    model = LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
     data = Dataset(X, RNG.normal(size=20), task="regression")
     assert [one.effect for one in effects(model, data)[0]] == [0.0] * 3

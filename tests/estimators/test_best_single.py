@@ -3,18 +3,23 @@
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import (
+    BestKernelClassifier,
+    BestKernelRegressor,
+    KernelDictionary,
+    Linear,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
+)
 from tests.helpers.every import every
 from tests.helpers.models import decided
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
-    mkl.Linear(), 4
-)
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
 
 
 PAIRS = (
-    (mkl.BestKernelClassifier, mkl.UniformMKLClassifier),
-    (mkl.BestKernelRegressor, mkl.UniformMKLRegressor),
+    (BestKernelClassifier, UniformMKLClassifier),
+    (BestKernelRegressor, UniformMKLRegressor),
 )
 
 
@@ -41,7 +46,7 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_class
     assert np.all(model.relative_gap_ <= 1e-6)
 
 
-@every("best, column", [(mkl.BestKernelClassifier, 1), (mkl.BestKernelRegressor, 2)])
+@every("best, column", [(BestKernelClassifier, 1), (BestKernelRegressor, 2)])
 def test_folds_choose_by_score(best, column, table):
     model = best(kernels=KERNELS, select="folds").fit(table[0], table[column])
     assert model.single_scores_.shape == (len(KERNELS),)
@@ -50,17 +55,17 @@ def test_folds_choose_by_score(best, column, table):
 
 def test_one_class_is_enough_to_rule_a_kernel_out(table, monkeypatch):
     machines = []
-    plain = mkl.BestKernelClassifier._alone
+    plain = BestKernelClassifier._alone
     monkeypatch.setattr(
-        mkl.BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given)
+        BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given)
     )
-    mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(
+    BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(
         table[0], np.digitize(table[0][:, 0], [-0.5, 0.5])
     )
     assert 3 <= len(machines) < 6
 
 
-@every("cls", [mkl.BestKernelClassifier, mkl.BestKernelRegressor])
+@every("cls", [BestKernelClassifier, BestKernelRegressor])
 def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 2))
@@ -68,8 +73,8 @@ def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     y = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(
         weights == 1.0, 0.3, 0.05
     ) * rng.standard_normal(80)
-    y = y > 0 if cls is mkl.BestKernelClassifier else y
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
+    y = y > 0 if cls is BestKernelClassifier else y
+    kernels = KernelDictionary.per_feature(Linear(), 2)
     for given, best in ((None, 1), (weights, 0)):
         assert (
             cls(kernels=kernels, select="folds").fit(X, y, sample_weight=given).best_kernel_ == best

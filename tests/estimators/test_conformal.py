@@ -4,21 +4,27 @@ coverage, refusals.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-import mklcore as mkl
-from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.conformal import Conformal
+from mklcore import (
+    Conformal,
+    DataError,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    ParameterError,
+    load_sample,
+)
 from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error
 
 
 def line(n, seed):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((n, 3))
     return X, X[:, 0] + 0.5 * rng.standard_normal(n)
 
@@ -55,7 +61,7 @@ def test_a_split_is_the_prediction_and_one_quantile():
 
 def test_sets_are_their_formula():
     X, y = load_iris(return_X_y=True)
-    rows = np.random.default_rng(0).permutation(150)
+    rows = default_rng(0).permutation(150)
     X = X[rows][:, :2]
     y = y[rows]
     model = Conformal(LogisticRegression(), level=0.9, cv=KFold(5)).fit(X[:100], y[:100])
@@ -79,9 +85,7 @@ def test_sets_are_their_formula():
     assert 1.0 < found.sum(axis=1).mean() < 2.5
 
 
-@pytest.mark.parametrize(
-    "model", [LogisticRegression(), GaussianNB(), mkl.LpMKLClassifier()], ids=repr
-)
+@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB(), LpMKLClassifier()], ids=repr)
 def test_the_set_of_a_row_does_not_depend_on_the_rows_beside_it(model):
     X, y = load_iris(return_X_y=True)
     sets = Conformal(model, level=0.95).fit(X[::2, :2], y[::2])
@@ -89,15 +93,15 @@ def test_the_set_of_a_row_does_not_depend_on_the_rows_beside_it(model):
     alone = [sets.predict_set(row[None, :2])[0] for row in X[1::2]]
     assert np.array_equal(together, alone)
     for seed in range(5):  # many rows are those of training: their scores are ties, on any machine
-        noise = 1.0 + 1e-13 * np.random.default_rng(seed).standard_normal((75, 2))
+        noise = 1.0 + 1e-13 * default_rng(seed).standard_normal((75, 2))
         assert np.array_equal(together, sets.predict_set(X[1::2, :2] * noise))
 
 
 def test_a_dataset_and_a_class_that_a_fold_does_not_know():
-    data = mkl.load_sample("iris")
+    data = load_sample("iris")
     # one row of the third class: never held out
     few = data.take([*range(0, 30), *range(50, 80), 100])
-    model = Conformal(mkl.LpMKLClassifier(), cv=3).fit(few)
+    model = Conformal(LpMKLClassifier(), cv=3).fit(few)
     assert model.scores_.size == 60
     assert model.predict_set(data).shape == (150, 3)
     without = Conformal(SVC(), cv=KFold(3)).fit(few.X, few.y)  # one fold learns two classes
@@ -123,7 +127,7 @@ def test_a_dataset_and_a_class_that_a_fold_does_not_know():
         ),
         (Ridge(), 8, {}, {}, DataError, "needs at least 9 held-out rows, and there are 8"),
         (SVC(), 30, {}, {}, ParameterError, "predict_set"),
-        (mkl.LpMKLOneClass(), 30, {}, None, ParameterError, "neither"),
+        (LpMKLOneClass(), 30, {}, None, ParameterError, "neither"),
     ],
 )
 def test_refusals_say_what_to_do(model, rows, options, ask, error, match):

@@ -5,10 +5,8 @@ and its pictures.
 import numpy as np
 import pytest
 
-import mklcore as mkl
-from mklcore.data.dataset import Dataset
+from mklcore import Dataset, KernelDictionary, LpMKLRegressor, decompose
 from mklcore.estimators.inspection.curves import term_effect
-from mklcore.estimators.inspection.terms import decompose
 from mklcore.figures import bars, term_bars, term_plot
 from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error
@@ -29,8 +27,8 @@ def made(n=200, noise=0.1, seed=0):
 
 def fitted(data, C=30.0):
     pairs = [("size", "other"), ("size", "color"), ("color", "flag")]
-    kernels = mkl.KernelDictionary.interactions(data, candidates=pairs)
-    return mkl.LpMKLRegressor(kernels=kernels, p=2, C=C, loss="squared").fit(data.X, data.y)
+    kernels = KernelDictionary.interactions(data, candidates=pairs)
+    return LpMKLRegressor(kernels=kernels, p=2, C=C, loss="squared").fit(data.X, data.y)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,33 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 
 import mklcore as mkl
-from mklcore.errors import DataError, KernelError, NotConvergedWarning
+from mklcore import (
+    RBF,
+    AlignedMKLClassifier,
+    AlignedMKLRegressor,
+    BestKernelClassifier,
+    BestKernelRegressor,
+    DataError,
+    GOMPClassifier,
+    GOMPRegressor,
+    GreedyMKLClassifier,
+    GreedyMKLRegressor,
+    HKLClassifier,
+    HKLRegressor,
+    JointMKLClassifier,
+    JointMKLRegressor,
+    KernelDictionary,
+    KernelError,
+    Linear,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    NotConvergedWarning,
+    SMKLClassifier,
+    SMKLRegressor,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
+)
 from mklcore.io.catalog import EVERY_TASK
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
@@ -17,15 +43,15 @@ from tests.helpers.models import decided
 from tests.helpers.refusals import parameter_error, refused
 from tests.io.test_notebooks import shown
 
-CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
-REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]
+CLASSIFIERS = [LpMKLClassifier, GOMPClassifier, UniformMKLClassifier]
+REGRESSORS = [LpMKLRegressor, GOMPRegressor, UniformMKLRegressor]
 ALL = CLASSIFIERS + REGRESSORS
 EVERY_KIND = [
     *(kind() for kind in ALL),
-    mkl.BestKernelClassifier(), mkl.BestKernelRegressor(), mkl.AlignedMKLClassifier(), mkl.AlignedMKLRegressor(),
-    mkl.JointMKLClassifier(), mkl.JointMKLRegressor(), mkl.SMKLClassifier(C=5.0), mkl.SMKLRegressor(C=5.0),
-    mkl.GreedyMKLClassifier(), mkl.GreedyMKLRegressor(), mkl.GreedyMKLClassifier("empirical"),
-    mkl.GreedyMKLRegressor("empirical"),
+    BestKernelClassifier(), BestKernelRegressor(), AlignedMKLClassifier(), AlignedMKLRegressor(),
+    JointMKLClassifier(), JointMKLRegressor(), SMKLClassifier(C=5.0), SMKLRegressor(C=5.0),
+    GreedyMKLClassifier(), GreedyMKLRegressor(), GreedyMKLClassifier("empirical"),
+    GreedyMKLRegressor("empirical"),
 ]  # fmt: skip
 
 
@@ -33,9 +59,7 @@ EVERY_KIND = [
 def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(asked, table):
     X = table[0]
     y = table[1 if is_classifier(asked) else 2]
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
-        mkl.Linear(), 4
-    )
+    kernels = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 4)
     stack = kernels.grams(X[:50], normalise=asked.default_normalise)
     blocks = stack.cross(X[50:])
     model = clone(asked).set_params(kernels=kernels).fit(X[:50], y[:50])
@@ -43,7 +67,7 @@ def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(as
     assert on_array.weights_ == pytest.approx(model.weights_)
     duals = np.squeeze(model.dual_coef_)
     # one function per kernel
-    if not isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):
+    if not isinstance(model, (GreedyMKLClassifier, GreedyMKLRegressor)):
         duals = model.weights_[:, None] * duals
     expected = np.einsum("mij,mj->i", blocks, duals) + model.intercept_
     for one, rows in ((model, X[50:]), (on_array, blocks)):
@@ -69,7 +93,7 @@ def test_the_order_of_the_kernels_changes_nothing(asked, table):
     X = table[0]
     y = table[1 if is_classifier(asked) else 2]
     stack = (
-        mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Linear()), 4)
+        KernelDictionary.per_feature((RBF(1.0), Linear()), 4)
         .grams(X, asked.default_normalise)
         .values
     )
@@ -89,14 +113,14 @@ def test_the_order_of_the_kernels_changes_nothing(asked, table):
 
 GAP = r"raise max_iter or tol.*Relative gap reached"
 STOPPED = [
-    (mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1), GAP + ".*tolerance asked 1e-09"),
-    (mkl.GreedyMKLRegressor(lam=1e-3, tol=1e-9, max_iter=1), GAP),
+    (LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1), GAP + ".*tolerance asked 1e-09"),
+    (GreedyMKLRegressor(lam=1e-3, tol=1e-9, max_iter=1), GAP),
     (
-        mkl.SMKLClassifier(C=5.0, max_iter=1),
+        SMKLClassifier(C=5.0, max_iter=1),
         r"raise max_iter or tol.*Relative change of the weights reached",
     ),
-    (mkl.JointMKLRegressor(p=1.2, callback=lambda record: True), "cancelled"),
-    (mkl.HKLRegressor(lam=1e-4, callback=lambda record: True), "cancelled before the tolerance"),
+    (JointMKLRegressor(p=1.2, callback=lambda record: True), "cancelled"),
+    (HKLRegressor(lam=1e-4, callback=lambda record: True), "cancelled before the tolerance"),
 ]
 
 
@@ -110,10 +134,10 @@ def test_stopping_early_warns_with_what_was_reached_and_what_to_change(model, wo
 @every("cls", CLASSIFIERS)
 def test_more_than_two_classes(cls):
     X, y = load_iris(return_X_y=True)
-    model = cls(kernels=mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)).fit(X, y)
+    model = cls(kernels=KernelDictionary.per_feature(RBF(1.0, relative=True), 4)).fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert model.score(X, y) > 0.9
-    if cls is mkl.GOMPClassifier:  # the classes share their kernels
+    if cls is GOMPClassifier:  # the classes share their kernels
         assert (model.weights_.shape, model.dual_coef_.shape) == ((4,), (150, 3))
     else:
         assert (model.weights_.shape, model.dual_coef_.shape) == ((3, 4), (3, 150))
@@ -144,9 +168,7 @@ def test_registry_entries_fit_with_their_own_defaults_and_show_their_certificate
         assert path.attribute in model.get_params()
 
 
-CLASSES = {
-    type(model): clone(model) for model in [*EVERY_KIND, mkl.HKLClassifier(), mkl.HKLRegressor()]
-}
+CLASSES = {type(model): clone(model) for model in [*EVERY_KIND, HKLClassifier(), HKLRegressor()]}
 NUMBERS = {
     "C": (0, -1.0, np.inf), "lam": (0,), "tol": (-1.0,), "max_iter": (0, 1.5), "n_kernels": (0, True),
     "n_starts": (0, True), "depth_weight": (0,), "root_weight": (np.inf,), "memory_mb": ("much",), "max_seconds": (0,),
@@ -168,29 +190,29 @@ def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_
 
 
 @every("cls, asked, words", [
-    (mkl.LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
-    (mkl.LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
-    (mkl.LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
-    *((mkl.LpMKLClassifier, {"kernels": none}, 'must be None, a KernelDictionary') for none in ("rbf", 3)),
-    *((mkl.GOMPClassifier, {"score_tol": none}, "score_tol is a share") for none in (-1, np.nan)),
-    (mkl.GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
-    (mkl.GOMPClassifier, {"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
-    (mkl.GOMPClassifier, {"n_candidates": 0}, "n_candidates must be a whole number"),
-    (mkl.GreedyMKLRegressor, {"criterion": "magic"}, "criterion must be one of functional, empirical; got 'magic'"),
-    (mkl.GreedyMKLRegressor, {"step": "long"}, "step must be one of unit, linesearch"),
-    (mkl.SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared, squared"),
-    (mkl.SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
+    (LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
+    (LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
+    (LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
+    *((LpMKLClassifier, {"kernels": none}, 'must be None, a KernelDictionary') for none in ("rbf", 3)),
+    *((GOMPClassifier, {"score_tol": none}, "score_tol is a share") for none in (-1, np.nan)),
+    (GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
+    (GOMPClassifier, {"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
+    (GOMPClassifier, {"n_candidates": 0}, "n_candidates must be a whole number"),
+    (GreedyMKLRegressor, {"criterion": "magic"}, "criterion must be one of functional, empirical; got 'magic'"),
+    (GreedyMKLRegressor, {"step": "long"}, "step must be one of unit, linesearch"),
+    (SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared, squared"),
+    (SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
     *((cls, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube")
-      for cls in (mkl.LpMKLRegressor, mkl.SMKLRegressor)),
-    (mkl.SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),
-    (mkl.SMKLClassifier, {"init_jitter": 1.0}, "init_jitter is a share of the first weights"),
-    (mkl.SMKLClassifier, {"eta": (1.0, 2.0)}, "eta holds 2 group weights, but there are"),
-    (mkl.SMKLClassifier, {"log_epsilon": 0.0}, "log_epsilon is the floor"),
-    (mkl.HKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared here"),
-    (mkl.HKLClassifier, {"search": "quick"}, "search must be one of certified, printed, necessary"),
-    (mkl.BestKernelClassifier, {"select": "luck"}, "select must be one of objective, folds"),
-    (mkl.AlignedMKLClassifier, {"rule": "luck"}, "rule must be one of aligned, margin"),
-    (mkl.AlignedMKLClassifier, {"rule": "margin", "mix": 1.0}, "from 0 to below 1"),
+      for cls in (LpMKLRegressor, SMKLRegressor)),
+    (SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),
+    (SMKLClassifier, {"init_jitter": 1.0}, "init_jitter is a share of the first weights"),
+    (SMKLClassifier, {"eta": (1.0, 2.0)}, "eta holds 2 group weights, but there are"),
+    (SMKLClassifier, {"log_epsilon": 0.0}, "log_epsilon is the floor"),
+    (HKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared here"),
+    (HKLClassifier, {"search": "quick"}, "search must be one of certified, printed, necessary"),
+    (BestKernelClassifier, {"select": "luck"}, "select must be one of objective, folds"),
+    (AlignedMKLClassifier, {"rule": "luck"}, "rule must be one of aligned, margin"),
+    (AlignedMKLClassifier, {"rule": "margin", "mix": 1.0}, "from 0 to below 1"),
 ])  # fmt: skip
 def test_bad_parameters_are_refused(cls, asked, words, table):
     model = cls(**asked)
@@ -200,9 +222,9 @@ def test_bad_parameters_are_refused(cls, asked, words, table):
 
 def test_bad_targets_and_stacks_are_refused(table):
     X, labels, target = table
-    K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
-    plain, numbers = mkl.LpMKLClassifier(), mkl.LpMKLRegressor()
-    ready = mkl.LpMKLClassifier(kernels="precomputed")
+    K = KernelDictionary.rbf_grid([1.0]).grams(X).values
+    plain, numbers = LpMKLClassifier(), LpMKLRegressor()
+    ready = LpMKLClassifier(kernels="precomputed")
     refused(
         (lambda: plain.fit(X, np.zeros(len(X), dtype=int)), "one class only"),
         (lambda: numbers.fit(X, np.where(target > 0, target, np.nan)), "NaN or infinite"),
@@ -218,13 +240,13 @@ def test_bad_targets_and_stacks_are_refused(table):
 
 
 @every("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
-@every("cls", [*ALL, mkl.LpMKLOneClass])
+@every("cls", [*ALL, LpMKLOneClass])
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, table):
     """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far
     as the estimator.
     """
-    stack = mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
+    stack = KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
     ways = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_val"
     model = cls(kernels="precomputed")
     for error, call, words in (
@@ -234,7 +256,7 @@ def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, ta
         (KernelError, lambda: model.fit(stack.values[:, :4], y[:4]), ways),
         (DataError, lambda: model.fit(stack, y[5:]), r"6 training rows and (the target|y) has 1"),
         # without a target four kernels would be fitted, and a share of rows told about two others
-        (ValueError, lambda: cross_val_score(mkl.LpMKLOneClass(kernels="precomputed"), stack.values[:4], cv=2),
+        (ValueError, lambda: cross_val_score(LpMKLOneClass(kernels="precomputed"), stack.values[:4], cv=2),
          "square kernel matrix"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):

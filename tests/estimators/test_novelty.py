@@ -8,15 +8,24 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore import (
+    GramStack,
+    KernelDictionary,
+    Linear,
+    LpMKLOneClass,
+    choose,
+    choose_C,
+    cross_validate_path,
+    fit_path,
+)
 from mklcore.data.synthetic import RING_GAP
 from mklcore.estimators.inspection.curves import NOVELTY, decision_surface
-from mklcore.paths import choose, cross_validate_path, path_grid
-from mklcore.paths.choosing import choose_C
+from mklcore.paths import path_grid
 from mklcore.paths.scoring import ACCEPTED
 from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error, refused
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
+KERNELS = KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +35,8 @@ def ring():
 
 
 def path(stack, param="C", n=8, **parameters):
-    model = mkl.LpMKLOneClass(kernels="precomputed", **parameters)
-    return mkl.fit_path(model, stack, None, param, path_grid(model, stack, None, param, n))
+    model = LpMKLOneClass(kernels="precomputed", **parameters)
+    return fit_path(model, stack, None, param, path_grid(model, stack, None, param, n))
 
 
 def test_the_ring_is_what_its_truth_says(ring):
@@ -42,9 +51,9 @@ def test_the_ring_is_what_its_truth_says(ring):
 @every("param", ["C", "p"])
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
-    model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
+    model = LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
     new = stack.cross(data.X[80:])
-    found = mkl.fit_path(model, stack, None, param, path_grid(model, stack, None, param, 8), new)
+    found = fit_path(model, stack, None, param, path_grid(model, stack, None, param, 8), new)
     assert found.score_name == ACCEPTED
     assert all(status.ok for status in found.statuses)
     assert found.relative_gap.max() <= 1e-3
@@ -66,13 +75,13 @@ def test_the_path_over_C_goes_from_no_row_to_nearly_all_as_single_fits_do(ring, 
     assert found.train_score[-1] > 0.9
     assert found.first_look == 4
     assert not found.can_choose
-    alone = mkl.LpMKLOneClass(p=p, C=found.values[3], kernels="precomputed", tol=1e-6).fit(ring[2])
+    alone = LpMKLOneClass(p=p, C=found.values[3], kernels="precomputed", tol=1e-6).fit(ring[2])
     assert found.objective[3] == pytest.approx(alone.objective_, rel=1e-5)
 
 
 def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
     data, _, stack = ring
-    model = mkl.LpMKLOneClass(p=2.0, kernels=KERNELS)
+    model = LpMKLOneClass(p=2.0, kernels=KERNELS)
     folds = cross_validate_path(model, data.X, data.y, "C", [0.01, 0.1], n_splits=3)
     assert folds.score_name == ACCEPTED
     assert np.all((folds.scores >= 0) & (folds.scores <= 1))
@@ -94,36 +103,34 @@ def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
 @every("solver", ["auto", "wrapper"])
 def test_rows_around_the_origin_have_no_boundary_and_uncentred_ones_do(ring, solver):
     X = ring[0].X[:80]
-    grid = mkl.KernelDictionary.rbf_grid([0.25, 1.0, 1e4])
-    linear = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
-    weighted = mkl.LpMKLOneClass(nu=0.2, center=True, kernels=grid, solver=solver)
+    grid = KernelDictionary.rbf_grid([0.25, 1.0, 1e4])
+    linear = KernelDictionary.per_feature(Linear(), 2)
+    weighted = LpMKLOneClass(nu=0.2, center=True, kernels=grid, solver=solver)
     no_boundary = "mean of the training rows is the origin in every kernel.*Use center=False"
     refused(
         *(
             (
-                partial(mkl.LpMKLOneClass(nu=nu, center=True, kernels=grid, solver=solver).fit, X),
+                partial(LpMKLOneClass(nu=nu, center=True, kernels=grid, solver=solver).fit, X),
                 no_boundary,
             )
             for nu in (0.1, 1.0)
         ),
         (lambda: weighted.fit(X, sample_weight=np.arange(80.0)), no_boundary),
         (
-            lambda: mkl.LpMKLOneClass(nu=0.2, kernels=linear, solver=solver).fit(
-                X - X.mean(axis=0)
-            ),
+            lambda: LpMKLOneClass(nu=0.2, kernels=linear, solver=solver).fit(X - X.mean(axis=0)),
             no_boundary,
         ),
     )
-    assert mkl.LpMKLOneClass(nu=0.2, kernels=grid, solver=solver).fit(X).objective_ < 0
-    both = mkl.GramStack.from_array(
+    assert LpMKLOneClass(nu=0.2, kernels=grid, solver=solver).fit(X).objective_ < 0
+    both = GramStack.from_array(
         np.array([grid.grams(X, center=c).values[0] for c in (True, False)])
     )
-    assert mkl.LpMKLOneClass(nu=0.2, kernels="precomputed", solver=solver).fit(both).status_.ok
+    assert LpMKLOneClass(nu=0.2, kernels="precomputed", solver=solver).fit(both).status_.ok
 
 
 def test_the_surface_is_zero_on_the_boundary(ring):
     data = ring[0]
-    fitted = mkl.LpMKLOneClass(p=np.inf, C=0.05, kernels=KERNELS).fit(data.X)
+    fitted = LpMKLOneClass(p=np.inf, C=0.05, kernels=KERNELS).fit(data.X)
     found = decision_surface(fitted, (0, 1), points=16)
     assert found.kind == "score"
     assert found.classes == NOVELTY
@@ -138,7 +145,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
     model = method.estimator(
         "novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge"
     )
-    assert type(model) is mkl.LpMKLOneClass
+    assert type(model) is LpMKLOneClass
     assert model.fit(stack).status_.ok
     reported = method.words_for({"norm": norm}, "novelty")
     assert "y_i" not in reported.formula

@@ -6,19 +6,45 @@ import itertools
 import math
 
 import numpy as np
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
-import mklcore as mkl
-from mklcore.data.dataset import Dataset
+from mklcore import (
+    RBF,
+    Blend,
+    Dataset,
+    Delta,
+    FeatureScalingRegressor,
+    GOMPClassifier,
+    GOMPRegressor,
+    GreedyMKLClassifier,
+    GreedyMKLRegressor,
+    HKLRegressor,
+    Interaction,
+    JointMKLClassifier,
+    KernelDictionary,
+    Laplacian,
+    Linear,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    Matern,
+    Nystroem,
+    Polynomial,
+    Product,
+    Ranked,
+    SMKLClassifier,
+    SMKLRegressor,
+    Sum,
+)
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_values
-from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Matern, Polynomial
 from tests.helpers.every import every
 from tests.helpers.models import decided, reloaded
 from tests.helpers.refusals import kernel_error
 
 d = 6
-rng = np.random.default_rng(0)
+rng = default_rng(0)
 X = np.column_stack([rng.standard_normal((40, d - 2)), np.eye(2)[rng.integers(2, size=40)]])
 y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 4]
 labels = np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 0.7])]
@@ -37,21 +63,21 @@ MIXED = [
     Matern(1.0, nu=1.5, features=(2,)),
     Matern(1.0, nu=math.inf, features=(0, 2)),
     RBF(1.0, features=(0,)),
-    mkl.Product(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
-    mkl.Product(
+    Product(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
+    Product(
         Polynomial(2, features=(0, 1)),
         RBF(1.0, features=(1, 2)),
         Laplacian(1.0, features=(3, 4, 5)),
     ),
-    mkl.Sum(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
-    mkl.Interaction(RBF(1.0, features=(0,)), Linear(features=(1,))),
-    mkl.Interaction(RBF(1.0, features=(2,))),
-    mkl.Ranked(RBF(1.0, relative=True), categories=(4, 5)),
+    Sum(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
+    Interaction(RBF(1.0, features=(0,)), Linear(features=(1,))),
+    Interaction(RBF(1.0, features=(2,))),
+    Ranked(RBF(1.0, relative=True), categories=(4, 5)),
 ]
-BLEND = mkl.Blend(
+BLEND = Blend(
     *MIXED,
     Linear(features=(0,)),
-    mkl.Ranked(Laplacian(1.0, relative=True)),
+    Ranked(Laplacian(1.0, relative=True)),
     shares=0.1 * np.arange(1, len(MIXED) + 3),
 )
 
@@ -102,18 +128,16 @@ def fitted(model, table):
 @every("normalise", ["multiplicative", "trace", "diag", None])
 @every("center", [False, True])
 def test_every_product_and_every_scale_agrees_with_all_coalitions(normalise, center):
-    kernels = mkl.KernelDictionary(tuple(MIXED))
+    kernels = KernelDictionary(tuple(MIXED))
     agrees(
-        fitted(
-            mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise=normalise, center=center), data
-        ),
+        fitted(LpMKLRegressor(p=2.0, kernels=kernels, normalise=normalise, center=center), data),
         X[:2],
     )
 
 
 def test_one_kernel_of_nine_columns_agrees_with_all_coalitions():
-    rows = np.random.default_rng(1).standard_normal((30, 9))
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((RBF(3.0),))).fit(
+    rows = default_rng(1).standard_normal((30, 9))
+    model = LpMKLRegressor(kernels=KernelDictionary((RBF(3.0),))).fit(
         rows, np.sin(rows[:, 0]) * rows[:, 1]
     )
     model.background_ = model.background_[:1]
@@ -121,29 +145,29 @@ def test_one_kernel_of_nine_columns_agrees_with_all_coalitions():
 
 
 ESTIMATORS = {
-    "classes": (mkl.LpMKLClassifier(p=2.0, kernels=mkl.KernelDictionary(tuple(MIXED))), classes),
+    "classes": (LpMKLClassifier(p=2.0, kernels=KernelDictionary(tuple(MIXED))), classes),
     "joint": (
-        mkl.JointMKLClassifier(p=2.0, loss="squared", kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        JointMKLClassifier(p=2.0, loss="squared", kernels=KernelDictionary(tuple(WHOLE))),
         classes,
     ),
-    "greedy": (mkl.GreedyMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
+    "greedy": (GreedyMKLRegressor(kernels=KernelDictionary(tuple(MIXED))), data),
     "greedy, classes": (
-        mkl.GreedyMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        GreedyMKLClassifier(kernels=KernelDictionary(tuple(WHOLE))),
         classes,
     ),
-    "blend": (mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((BLEND,))), data),
+    "blend": (LpMKLRegressor(kernels=KernelDictionary((BLEND,))), data),
     "blend, joint": (
-        mkl.JointMKLClassifier(loss="squared", kernels=mkl.KernelDictionary((BLEND,))),
+        JointMKLClassifier(loss="squared", kernels=KernelDictionary((BLEND,))),
         classes,
     ),
-    "gomp": (mkl.GOMPRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
-    "gomp, classes": (mkl.GOMPClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
-    "smkl": (mkl.SMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
-    "scaling": (mkl.FeatureScalingRegressor(), data),
-    "one class": (mkl.LpMKLOneClass(kernels=mkl.KernelDictionary(tuple(WHOLE))), data),
-    "hull of columns": (mkl.HKLRegressor(lam=1e-3), data),
-    "hull of matrices": (mkl.HKLRegressor(lam=1e-3, basis="gaussian"), data),
-    "refitted hull": (mkl.HKLRegressor(lam=1e-2, refit=True), data),
+    "gomp": (GOMPRegressor(kernels=KernelDictionary(tuple(MIXED))), data),
+    "gomp, classes": (GOMPClassifier(kernels=KernelDictionary(tuple(WHOLE))), classes),
+    "smkl": (SMKLRegressor(kernels=KernelDictionary(tuple(MIXED))), data),
+    "scaling": (FeatureScalingRegressor(), data),
+    "one class": (LpMKLOneClass(kernels=KernelDictionary(tuple(WHOLE))), data),
+    "hull of columns": (HKLRegressor(lam=1e-3), data),
+    "hull of matrices": (HKLRegressor(lam=1e-3, basis="gaussian"), data),
+    "refitted hull": (HKLRegressor(lam=1e-2, refit=True), data),
 }
 
 
@@ -154,19 +178,19 @@ def test_every_estimator_agrees_with_all_coalitions(name):
 
 
 def test_low_rank_kernels_agree_with_all_coalitions():
-    kernels = mkl.KernelDictionary(tuple(MIXED))
-    model = mkl.LpMKLRegressor(p=2.0, kernels=kernels, approximation=mkl.Nystroem(20))
+    kernels = KernelDictionary(tuple(MIXED))
+    model = LpMKLRegressor(p=2.0, kernels=kernels, approximation=Nystroem(20))
     agrees(fitted(model, data), X[:2], digits=1e-5)  # features are in single precision
 
 
 def test_spherical_scale_is_a_product_where_rows_have_length_one():
-    kernels = mkl.KernelDictionary((*WHOLE, Linear(features=(0,)), Polynomial(2, features=(4, 5))))
-    agrees(fitted(mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise="spherical"), data), X[:2])
+    kernels = KernelDictionary((*WHOLE, Linear(features=(0,)), Polynomial(2, features=(4, 5))))
+    agrees(fitted(LpMKLRegressor(p=2.0, kernels=kernels, normalise="spherical"), data), X[:2])
 
 
 def test_the_background_is_200_rows_by_the_seed_and_is_saved():
-    rows = np.random.default_rng(2).standard_normal((300, 3))
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.laplacian_grid([1.0]), random_state=1)
+    rows = default_rng(2).standard_normal((300, 3))
+    model = LpMKLRegressor(kernels=KernelDictionary.laplacian_grid([1.0]), random_state=1)
     model.fit(rows, rows[:, 0])
     assert model.background_.shape == (200, 3)
     assert_array_equal(reloaded(model).shapley(rows[:5])[0], model.shapley(rows[:5])[0])
@@ -174,15 +198,15 @@ def test_the_background_is_200_rows_by_the_seed_and_is_saved():
 
 REFUSED = {
     "Matern 1 .* is no product": (
-        mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Matern(1.0),))),
+        LpMKLRegressor(kernels=KernelDictionary((Matern(1.0),))),
         data,
     ),
     "linear .* row by row": (
-        mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Linear(),)), normalise="spherical"),
+        LpMKLRegressor(kernels=KernelDictionary((Linear(),)), normalise="spherical"),
         data,
     ),
     "pairs of classes vote": (
-        mkl.SMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        SMKLClassifier(kernels=KernelDictionary(tuple(WHOLE))),
         classes,
     ),
 }
@@ -196,6 +220,6 @@ def test_what_is_no_sum_of_products_is_refused_by_name(sentence):
 
 
 def test_ready_kernels_know_no_columns():
-    model = mkl.LpMKLRegressor(kernels="precomputed").fit(np.array([X @ X.T]), y)
+    model = LpMKLRegressor(kernels="precomputed").fit(np.array([X @ X.T]), y)
     with kernel_error("ready kernels knows no columns"):
         model.shapley(X[:2])

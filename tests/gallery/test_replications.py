@@ -9,9 +9,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-import mklcore as mkl
-from mklcore.data.dataset import Dataset
-from mklcore.estimators.baselines import UniformMKLRegressor
+from mklcore import (
+    EXPERIMENTS,
+    Dataset,
+    KernelDictionary,
+    Linear,
+    UniformMKLRegressor,
+    alignment_matrix,
+    lp_rademacher_bound,
+)
 from mklcore.gallery.experiments import (
     Experiment,
     Outcome,
@@ -27,7 +33,6 @@ from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.lp import INFORMATIVE
 from mklcore.gallery.experiments.records import record, records
-from mklcore.gallery.theory import lp_rademacher_bound
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.refusals import data_error, parameter_error
 
@@ -88,7 +93,7 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
         return [0.0, 5.0 + line.repetition]
 
     experiment = replace(TINY, measure=cut, rows=TINY.rows[:2], files={})
-    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", experiment)
+    monkeypatch.setitem(EXPERIMENTS, "tiny", experiment)
     out = tmp_path / "run.json"
     with pytest.raises(KeyboardInterrupt):
         command.main(["tiny", "--out", str(out)])
@@ -109,7 +114,7 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
 
 
 def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_nothing():
-    found = mkl.EXPERIMENTS["greedy_rate"].run(1, ["1", "2", "4", "12", greedy.COPIES])
+    found = EXPERIMENTS["greedy_rate"].run(1, ["1", "2", "4", "12", greedy.COPIES])
     unit, searched, first, bound = found.mean.T
     steps = [int(row) for row in found.rows[:-1]]
     assert (found.mean[:, :3] < bound[:, None]).all()
@@ -136,20 +141,20 @@ def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch, rng):
     np.savetxt(
         tmp_path / "boston.csv", np.column_stack([X, y]), "%.4f", ",", header="a,b,c,y", comments=""
     )
-    found = mkl.EXPERIMENTS["hkl_table1"].run(1, data=tmp_path)
+    found = EXPERIMENTS["hkl_table1"].run(1, data=tmp_path)
     assert found.rows == ("boston, pol4", "boston, rbf")
     _, _, _, greedy_error, error, nodes = found.samples[0, 0, :6]
     assert error < 10 < 80 < greedy_error  # a product: hulls find it, sums of single columns cannot
     assert nodes >= 4
-    line = mkl.EXPERIMENTS["hkl_table2"].run(1, ["twonorm, pol4"]).samples[0, 0]
+    line = EXPERIMENTS["hkl_table2"].run(1, ["twonorm, pol4"]).samples[0, 0]
     assert (line[:3] < 25).all()
 
 
 def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
-    made = mkl.EXPERIMENTS["smkl_table5"].rows[-1]
+    made = EXPERIMENTS["smkl_table5"].rows[-1]
     monkeypatch.setitem(smkl.MADE, made, (50, 40, 4.0))
     monkeypatch.setattr(smkl, "COSTS", np.array([1.0, 10.0]))
-    experiment = mkl.EXPERIMENTS["smkl_table5"]
+    experiment = EXPERIMENTS["smkl_table5"]
     assert experiment.rows_on_disk(quick=True) == (made,)
     line = experiment.run(1, quick=True).samples[0, 0]
     assert (line[:4] < 1.5).all()
@@ -176,7 +181,7 @@ def test_diesel_of_all_seasons_is_cut_by_its_cetane_number(tmp_path, rng):
     np.savetxt(tmp_path / "diesel.csv", table, "%.4f", ",", header=names, comments="")
     line = TableLine(smkl.CETANE, folder=str(tmp_path))
     assert smkl._spectra(line).y.tolist() == [40.0, 50.0, 60.0, 45.0]
-    experiment = mkl.EXPERIMENTS["smkl_table6"]
+    experiment = EXPERIMENTS["smkl_table6"]
     assert experiment.rows_on_disk(tmp_path) == (smkl.CETANE,)
     assert np.isnan(experiment.reference([smkl.CETANE])).all()
     assert experiment.is_stand_in(smkl.CETANE)
@@ -191,7 +196,7 @@ def test_kernels_of_made_genes_tell_as_much_alone_as_the_paper_reports():
 
 def test_kernels_of_the_made_network_are_little_alike():
     K, _ = proteins.made_network(120, seed=0)
-    alike = mkl.alignment_matrix(K)[np.triu_indices(3, 1)]
+    alike = alignment_matrix(K)[np.triu_indices(3, 1)]
     assert ((alike > 0.3) & (alike < 0.5)).all()
 
 
@@ -207,7 +212,7 @@ def test_bounds_of_the_first_figure_are_the_same_number_up_to_sixty_thousand_ker
 
 
 def test_tables_of_spectra_have_a_stand_in_each():
-    experiments = [mkl.EXPERIMENTS[f"smkl_table{number}"] for number in (4, 5, 6)]
+    experiments = [EXPERIMENTS[f"smkl_table{number}"] for number in (4, 5, 6)]
     stand_ins = [set(experiment.rows[1:]) for experiment in experiments]
     assert all(stand_ins)
     assert len(set.union(*stand_ins)) == sum(map(len, stand_ins))  # no run is listed twice
@@ -225,7 +230,7 @@ def test_the_epsilon_the_single_kernel_and_the_components_are_chosen_by_folds(mo
     monkeypatch.setattr(smkl, "COSTS", np.array([100.0]))
     monkeypatch.setattr(smkl, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
-    model = UniformMKLRegressor(kernels=mkl.KernelDictionary((mkl.Linear(),)), **usual)
+    model = UniformMKLRegressor(kernels=KernelDictionary((Linear(),)), **usual)
     found, score = smkl.chosen(TableLine("any"), model, spectra)
     assert score <= 0.0
     # a target without noise
@@ -247,7 +252,7 @@ def test_a_small_run_gives_what_is_recorded(key):
     """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds
     otherwise.
     """
-    experiment = mkl.EXPERIMENTS[key]
+    experiment = EXPERIMENTS[key]
     kept = next(run for run in records(key) if run.quick)
     assert kept.rows == experiment.rows_on_disk(quick=True)
     assert kept.columns == experiment.columns
@@ -256,7 +261,7 @@ def test_a_small_run_gives_what_is_recorded(key):
 
 
 def test_bounds_of_the_two_examples_grow_as_they_should():
-    found = dict(zip((run := mkl.EXPERIMENTS["lp_fig1"].run(1)).rows, run.mean, strict=True))
+    found = dict(zip((run := EXPERIMENTS["lp_fig1"].run(1)).rows, run.mean, strict=True))
     for uniform, sparse in (line.reshape(2, 3) for line in found.values()):
         assert uniform.max() < 3 * uniform.min()  # divided by M: the same but for logarithms
         assert (np.diff(sparse) > 0).all()
@@ -278,7 +283,7 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
     def stored(*_, **__):
         raise AssertionError("a Gram matrix was stored")
 
-    monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)
+    monkeypatch.setattr(KernelDictionary, "grams", stored)
     line = times.by_size(TableLine("n = 40"))
     assert np.isnan(line[:-1]).all()
     assert np.isfinite(line[-1])
@@ -286,7 +291,7 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
 
 def test_exponents_of_run_times_are_slopes(monkeypatch):
     monkeypatch.setattr(times, "seconds", lambda line, n, M: [1e-3 * M * n**1.5, 1e-6 * M**2])
-    assert mkl.EXPERIMENTS["smkl_times"].run(1).samples[:, 0].tolist() == [
+    assert EXPERIMENTS["smkl_times"].run(1).samples[:, 0].tolist() == [
         pytest.approx([1.0, 2.0]),
         pytest.approx([1.5, 0.0], abs=1e-9),
         pytest.approx([1.0, 2.0]),
@@ -295,7 +300,7 @@ def test_exponents_of_run_times_are_slopes(monkeypatch):
 
 def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(
-        mkl.EXPERIMENTS,
+        EXPERIMENTS,
         "tiny",
         replace(TINY, numbers={"made": (0.0, 9.0)}, rows=TINY.rows[:2], files={}),
     )
@@ -310,16 +315,16 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     assert "rows must be among made" in capsys.readouterr().err
     assert command.main([]) == 0
     listed = capsys.readouterr().out
-    assert all(key in listed for key in mkl.EXPERIMENTS)
+    assert all(key in listed for key in EXPERIMENTS)
 
 
 @every(
     "key, place",
-    [(key, place) for key in mkl.EXPERIMENTS for place in range(len(records(key)))],
+    [(key, place) for key in EXPERIMENTS for place in range(len(records(key)))],
 )
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
     found = records(key)[place]
-    experiment = mkl.EXPERIMENTS[key]
+    experiment = EXPERIMENTS[key]
     assert found.versions
     # a small run trains on fewer rows than the paper
     fewer_rows = found.quick and "are distinguished by that" in experiment.open_points
@@ -347,10 +352,10 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
 # What every registered experiment owes its reader, and Fig. 1 of pursuit
 
 
-@every("experiment", mkl.EXPERIMENTS.values())
+@every("experiment", EXPERIMENTS.values())
 def test_every_experiment_says_what_it_is(experiment):
     assert isinstance(experiment, Experiment)
-    assert mkl.EXPERIMENTS[experiment.key] is experiment
+    assert EXPERIMENTS[experiment.key] is experiment
     said = (
         experiment.title,
         experiment.paper,
@@ -366,7 +371,7 @@ def test_every_experiment_says_what_it_is(experiment):
 
 
 def test_one_row_with_two_repetitions():
-    experiment = mkl.EXPERIMENTS["gomp_fig1"]
+    experiment = EXPERIMENTS["gomp_fig1"]
     reported = []
     found = experiment.run(
         repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: reported.append(s)
@@ -395,7 +400,7 @@ def test_one_row_with_two_repetitions():
 
 
 def test_extreme_sparsity_needs_one_kernel():
-    line = mkl.EXPERIMENTS["gomp_fig1"].measure(TableLine("0.98"))
+    line = EXPERIMENTS["gomp_fig1"].measure(TableLine("0.98"))
     assert line[6] == 1.0
     assert abs(line[0] - 4.0) < 1.0
     assert line[1] < line[3] < line[4] < line[5]  # the larger q, the worse

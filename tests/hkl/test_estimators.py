@@ -10,13 +10,21 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from mklcore.data.synthetic import make_sparse_polynomial
-from mklcore.errors import DataError, KernelError, NotConvergedWarning, ParameterError
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore import (
+    ANOVABasis,
+    DataError,
+    GaussianBasis,
+    HKLClassifier,
+    HKLRegressor,
+    KernelDictionary,
+    KernelError,
+    NotConvergedWarning,
+    ParameterError,
+    PolynomialBasis,
+    fit_path,
+    make_sparse_polynomial,
+)
 from mklcore.hkl.design import Design
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 from tests.helpers.models import decided

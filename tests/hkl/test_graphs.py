@@ -5,13 +5,22 @@ force, files, pictures, refusals.
 import cvxpy as cp
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from sklearn.base import clone
 
 import mklcore as mkl
+from mklcore import (
+    Graph,
+    HKLClassifier,
+    HKLRegressor,
+    Linear,
+    fit_path,
+    hkl_certificate,
+    save_model,
+)
 from mklcore.figures.hulls import drawn_along
 from mklcore.figures.one_file import hulls_page
 from mklcore.hkl.design import Design
-from mklcore.hkl.search import hkl_certificate
 from mklcore.verify import report, verify
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.models import reloaded
@@ -26,14 +35,12 @@ PARENTS = {
     "whole": [], "left": ["whole"], "right": ["whole"], "middle": ["whole"],
     "x1": ["left"], "x2": ["left", "middle"], "x3": ["right", "middle"], "x4": ["right"],
 }  # fmt: skip
-FAMILY = mkl.Graph(
-    PARENTS, {name: mkl.Linear(features=own, label=name) for name, own in COLUMNS.items()}
-)
+FAMILY = Graph(PARENTS, {name: Linear(features=own, label=name) for name, own in COLUMNS.items()})
 
 
 def random_problem(seed):
     """A graph of 5 to 8 nodes with Gram matrices of rank 1 to 3 on 10 rows, weights, and a target."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     count = int(rng.integers(5, 9))
     mixed = rng.permutation(count)  # nodes are not numbered from the roots down
     parents = [()] * count
@@ -78,7 +85,7 @@ def test_optimum_and_sums_over_all_nodes(seed):
     parents, factors, weights, y = random_problem(seed)
     loss = ("squared", "logistic", "hinge")[seed % 3]
     y = y if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
-    lam = 10.0 ** np.random.default_rng(seed).uniform(-2.5, -0.5)
+    lam = 10.0 ** default_rng(seed).uniform(-2.5, -0.5)
     listed = parents, [factor @ factor.T for factor in factors], weights
     if seed % 2:  # the same by names
         texts = [list(map(str, above)) for above in parents]
@@ -86,8 +93,8 @@ def test_optimum_and_sums_over_all_nodes(seed):
             {str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:])
         )
     edges, kernels, of_nodes = listed
-    graph = mkl.Graph(edges, kernels, weights=of_nodes)
-    kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
+    graph = Graph(edges, kernels, weights=of_nodes)
+    kind = HKLRegressor if loss == "squared" else HKLClassifier
     tol = 1e-3 if loss == "hinge" else 1e-5
     model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)
     best = optimum(parents, factors, weights, y, lam, loss)
@@ -122,14 +129,14 @@ def test_optimum_and_sums_over_all_nodes(seed):
 
 @pytest.fixture(scope="module")
 def genes():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((60, 4))
     return X, 2 * X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(60)
 
 
 @pytest.fixture(scope="module")
 def fitted(genes):
-    return mkl.HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
+    return HKLRegressor(graph=FAMILY, lam=1e-3).fit(*genes)
 
 
 def test_genes_enter_after_all_of_their_pathways_and_their_parts_add_up(fitted, genes):
@@ -149,12 +156,12 @@ def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
     stack = fitted.graph.kernels.grams(X)
     ready = (
         clone(fitted)
-        .set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names))
+        .set_params(graph=Graph(fitted.graph.parents, names=fitted.graph.names))
         .fit(stack, y)
     )
     assert ready.objective_ == pytest.approx(fitted.objective_)
     assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
-    held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
+    held = clone(fitted).set_params(graph=Graph(fitted.graph.parents, stack.values)).fit(X, y)
     assert held.predict(stack.cross(X[:3])) == pytest.approx(fitted.predict(X[:3]))
     assert reloaded(held).predict(stack.values) == pytest.approx(held.predict(stack.values))
     found = reloaded(fitted)
@@ -169,45 +176,45 @@ def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
 
 def test_path_and_classes_of_a_graph(fitted, genes):
     X, y = genes
-    path = mkl.fit_path(clone(fitted), X, y, param="lam", values=[0.1, 0.01, 0.001])
+    path = fit_path(clone(fitted), X, y, param="lam", values=[0.1, 0.01, 0.001])
     assert all(point.certified_ for point in path.estimators)
     assert path.estimators[-1].objective_ == pytest.approx(fitted.objective_, rel=2e-3)
     assert set(path.kernel_names) >= set(fitted.kernel_names_)
     classes = np.digitize(y, np.quantile(y, [0.33, 0.67]))
-    model = mkl.HKLClassifier(graph=FAMILY, lam=1e-3).fit(X, classes)
+    model = HKLClassifier(graph=FAMILY, lam=1e-3).fit(X, classes)
     assert model.weights_.shape == (3, len(model.hull_))
     assert model.score(X, classes) > 0.8
     assert np.all(model.relative_gap_ <= 1e-3)
 
 
 def test_constant_kernels_are_nodes_of_weight_zero():
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     X = np.column_stack([rng.standard_normal(20), np.ones(20)])
-    graph = mkl.Graph.tree([None, 0], [mkl.Linear(features=(0,)), mkl.Linear(features=(1,))])
-    model = mkl.HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
+    graph = Graph.tree([None, 0], [Linear(features=(0,)), Linear(features=(1,))])
+    model = HKLRegressor(graph=graph, lam=0.01).fit(X, X[:, 0])
     assert model.certified_
     assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
 
 
 def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path, rng):
     X = rng.standard_normal((60, 7))
-    tree = mkl.Graph.tree([None, 0, 0, 1, 1, 2, 2], [mkl.Linear(features=(j,)) for j in range(7)])
-    model = mkl.HKLRegressor(graph=tree, lam=1e-2).fit(X, X[:, 0] + X[:, 1] + X[:, 4])
-    mkl.save_model(tmp_path / "model.mkl", model)
+    tree = Graph.tree([None, 0, 0, 1, 1, 2, 2], [Linear(features=(j,)) for j in range(7)])
+    model = HKLRegressor(graph=tree, lam=1e-2).fit(X, X[:, 0] + X[:, 1] + X[:, 4])
+    save_model(tmp_path / "model.mkl", model)
     np.savez(tmp_path / "rows.npz", X=X, y=model.training_target_)
     lines = verify(tmp_path / "model.mkl", tmp_path / "rows.npz")
     assert all(line.holds for line in lines), lines
     assert len(lines) >= 3
     K = np.array([np.outer(x, x) for x in X[:30, :4].T])
-    diamond = mkl.Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0])
+    diamond = Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0])
     y = X[:30, 0] + X[:30, 1]
     np.savez(tmp_path / "stack.npz", K=K)
     np.savez(tmp_path / "other.npz", K=1.5 * K)
     for own in (
-        mkl.HKLRegressor(graph=diamond, lam=1e-2).fit(None, y),
-        mkl.HKLClassifier(graph=diamond).fit(None, y > 0),
+        HKLRegressor(graph=diamond, lam=1e-2).fit(None, y),
+        HKLClassifier(graph=diamond).fit(None, y > 0),
     ):
-        mkl.save_model(tmp_path / "model.mkl", own)
+        save_model(tmp_path / "model.mkl", own)
         assert report(tmp_path / "model.mkl", tmp_path / "stack.npz")[1] == 0
         assert report(tmp_path / "model.mkl", tmp_path / "other.npz")[1] == 1
     with data_error("fitted on ready kernels: give them"):
@@ -234,21 +241,21 @@ def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path,
 )
 def test_graphs_that_are_none(parents, options, words):
     with parameter_error(words):
-        mkl.Graph(parents, **options)
+        Graph(parents, **options)
 
 
 def test_a_graph_says_how_large_it_is_and_of_what():
     assert repr(FAMILY) == "Graph(8 nodes, 9 edges, kernel functions)"
-    assert repr(mkl.Graph([(), (0,), (0,)])) == "Graph(3 nodes, 2 edges, no kernels)"
+    assert repr(Graph([(), (0,), (0,)])) == "Graph(3 nodes, 2 edges, no kernels)"
 
 
 def test_what_cannot_be_fitted(genes):
     X, y = genes
-    bare = mkl.Graph([()])
-    ready = mkl.Graph([()], np.eye(60)[None])
+    bare = Graph([()])
+    ready = Graph([()], np.eye(60)[None])
 
     def fits(X, **options):
-        return lambda: mkl.HKLRegressor(**options).fit(X, y[: len(X)] if X.ndim == 2 else y)
+        return lambda: HKLRegressor(**options).fit(X, y[: len(X)] if X.ndim == 2 else y)
 
     refused(
         (fits(X, graph="tree"), "graph must be"),
@@ -258,8 +265,8 @@ def test_what_cannot_be_fitted(genes):
         (fits(np.stack([np.eye(60)] * 2), graph=bare), "one per node"),
         (fits(X[:5], graph=ready), "60 rows"),
         (lambda: fits(X, graph=ready, lam=0.1)().predict(X), "Test blocks"),
-        (lambda: mkl.Graph([(), (0,)], [mkl.Linear()]), "one per node"),
-        (lambda: mkl.Graph([()], "linear"), "Gram matrices"),
+        (lambda: Graph([(), (0,)], [Linear()]), "one per node"),
+        (lambda: Graph([()], "linear"), "Gram matrices"),
     )
 
 
@@ -274,9 +281,7 @@ def test_hulls_of_a_graph_are_drawn_at_their_depths_and_along_a_path(genes, fitt
     depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
     assert [depths[name] for name in inside.ids] == list(inside.y)
     assert "graph down to depth" in figure.layout.meta["alt"]
-    path = mkl.fit_path(
-        mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-2, 1e-3]
-    )
+    path = fit_path(HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-2, 1e-3])
     layout, states = drawn_along(path)
     for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
         assert depth == depths[node]

@@ -7,20 +7,23 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-from mklcore.errors import NotConvergedWarning
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.hkl.bases import (
+from mklcore import (
     ANOVABasis,
     GaussianBasis,
+    HKLClassifier,
+    HKLRegressor,
     KernelPCABasis,
+    NotConvergedWarning,
     PolynomialBasis,
-    gaussian_series,
+    hkl_certificate,
 )
+from mklcore.hkl.bases import gaussian_series
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, NodeWeights, levels, parents, touched
 from mklcore.hkl.inner import HullTask
-from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, largest_lambda
+from mklcore.hkl.search import Certifier, HullSearch, dual_norm, largest_lambda
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every, share
@@ -35,11 +38,11 @@ by_name = every("basis", BASES)
 
 @pytest.fixture(scope="module")
 def rows():
-    return np.random.default_rng(0).standard_normal((31, 3))
+    return default_rng(0).standard_normal((31, 3))
 
 
 def balanced(n, seed=1):
-    a = np.random.default_rng(seed).standard_normal(n)
+    a = default_rng(seed).standard_normal(n)
     return a - a.mean()
 
 
@@ -114,7 +117,7 @@ def test_forms_sums_and_grams_are_those_of_listed_nodes(basis, normalize, rows):
 
 
 def test_many_tiles_and_any_order_of_nodes_give_the_same_sums():
-    X = np.random.default_rng(3).standard_normal((275, 6))
+    X = default_rng(3).standard_normal((275, 6))
     weights = NodeWeights(3.0)
     design = Design(X, PolynomialBasis(2))
     a = balanced(275)

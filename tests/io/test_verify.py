@@ -12,26 +12,57 @@ from itertools import cycle, product
 import numpy as np
 import pytest
 import sklearn.base
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import (
+    LOSSES,
+    ANOVABasis,
+    BlockNorm,
+    Delta,
+    EllipticNorm,
+    FeatureScalingClassifier,
+    GaussianBasis,
+    GOMPClassifier,
+    GOMPRegressor,
+    GreedyMKLClassifier,
+    GreedyMKLRegressor,
+    HKLClassifier,
+    HKLRegressor,
+    JointMKLClassifier,
+    JointMKLRegressor,
+    KernelDictionary,
+    KernelPCABasis,
+    Laplacian,
+    Linear,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    Nystroem,
+    Pinball,
+    Polynomial,
+    PolynomialBasis,
+    SMKLClassifier,
+    SMKLRegressor,
+    WeightedLpNorm,
+    load_model,
+    read_table,
+    save_model,
+)
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
-from mklcore.kernels.functions import Delta
 from mklcore.verify import main, report, verify
 from tests.helpers.every import every
 from tests.io.test_extensions import Steep
 from tests.io.test_store import same
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
-    mkl.Linear(), 3
-)
-RICH = KERNELS + mkl.KernelDictionary([mkl.Polynomial(2), mkl.Laplacian(1.5), Delta(features=(0,))])
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
+RICH = KERNELS + KernelDictionary([Polynomial(2), Laplacian(1.5), Delta(features=(0,))])
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Three tables as files: two classes, three classes, numbers."""
     place = tmp_path_factory.mktemp("tables")
-    rng = np.random.default_rng(7)
+    rng = default_rng(7)
     X = rng.normal(size=(36, 3))
     score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * rng.normal(size=36)
     targets = {
@@ -53,54 +84,54 @@ def tables(tmp_path_factory):
 
 def saved(model, tables, task, place, rows=slice(None)):
     """The file of a fitted model, which comes back as it was."""
-    data = mkl.read_table(tables[task], "target")
+    data = read_table(tables[task], "target")
     path = place / "model.mkl"
-    mkl.save_model(path, model.fit(data.X[rows], data.y[rows]))
-    assert repr(mkl.load_model(path)) == repr(model)
-    same(model, mkl.load_model(path), data.X[:9] + 0.1)
+    save_model(path, model.fit(data.X[rows], data.y[rows]))
+    assert repr(load_model(path)) == repr(model)
+    same(model, load_model(path), data.X[:9] + 0.1)
     return path
 
 
 CLASSIFIERS = [
     *(
-        mkl.LpMKLClassifier(p=p, loss=loss)
+        LpMKLClassifier(p=p, loss=loss)
         for p in (1.0, 1.5, np.inf)
         for loss in ("hinge", "logistic", "squared")
     ),
-    mkl.LpMKLClassifier(p=1.5, loss="squared_hinge"),
-    mkl.LpMKLClassifier(penalty=mkl.BlockNorm(4.0)),
-    mkl.LpMKLClassifier(p=2.0, fit_intercept=False),
-    *(mkl.GOMPClassifier(n_kernels=3, loss=loss) for loss in ("squared", "hinge", "squared_hinge")),
-    mkl.GreedyMKLClassifier(criterion="empirical", loss="squared_hinge"),
-    mkl.JointMKLClassifier(loss="logistic", fit_intercept=False),
-    mkl.GreedyMKLClassifier(lam=0.02),
-    mkl.GreedyMKLClassifier(criterion="empirical"),
-    mkl.SMKLClassifier(terms="log"),
-    mkl.HKLClassifier(lam=0.03, loss="hinge"),
+    LpMKLClassifier(p=1.5, loss="squared_hinge"),
+    LpMKLClassifier(penalty=BlockNorm(4.0)),
+    LpMKLClassifier(p=2.0, fit_intercept=False),
+    *(GOMPClassifier(n_kernels=3, loss=loss) for loss in ("squared", "hinge", "squared_hinge")),
+    GreedyMKLClassifier(criterion="empirical", loss="squared_hinge"),
+    JointMKLClassifier(loss="logistic", fit_intercept=False),
+    GreedyMKLClassifier(lam=0.02),
+    GreedyMKLClassifier(criterion="empirical"),
+    SMKLClassifier(terms="log"),
+    HKLClassifier(lam=0.03, loss="hinge"),
 ]
 REGRESSORS = [
-    mkl.JointMKLRegressor(p=1.5),
+    JointMKLRegressor(p=1.5),
     *(
-        mkl.LpMKLRegressor(p=p, loss=loss)
+        LpMKLRegressor(p=p, loss=loss)
         for p in (1.0, 2.0)
         for loss in ("squared", "epsilon_insensitive", "huber")
     ),
-    mkl.LpMKLRegressor(penalty="elastic net"),
-    mkl.LpMKLRegressor(loss=mkl.Pinball(0.9)),
-    mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
-    mkl.LpMKLRegressor(penalty=mkl.EllipticNorm(np.eye(6) + 0.3), loss="squared"),
-    mkl.GOMPRegressor(n_kernels=3, loss="huber"),
-    mkl.GreedyMKLRegressor(criterion="empirical", loss="huber"),
-    mkl.GreedyMKLRegressor(criterion="empirical", step="linesearch"),
-    mkl.SMKLRegressor(terms="gl"),
-    mkl.SMKLRegressor(terms="mf+mkl", loss="squared"),
-    mkl.HKLRegressor(lam=0.01),
+    LpMKLRegressor(penalty="elastic net"),
+    LpMKLRegressor(loss=Pinball(0.9)),
+    LpMKLRegressor(penalty=WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
+    LpMKLRegressor(penalty=EllipticNorm(np.eye(6) + 0.3), loss="squared"),
+    GOMPRegressor(n_kernels=3, loss="huber"),
+    GreedyMKLRegressor(criterion="empirical", loss="huber"),
+    GreedyMKLRegressor(criterion="empirical", step="linesearch"),
+    SMKLRegressor(terms="gl"),
+    SMKLRegressor(terms="mf+mkl", loss="squared"),
+    HKLRegressor(lam=0.01),
 ]
 BASES = [
-    mkl.GaussianBasis(3),
-    mkl.GaussianBasis(2, 0.5),
-    mkl.ANOVABasis(),
-    mkl.KernelPCABasis(2),
+    GaussianBasis(3),
+    GaussianBasis(2, 0.5),
+    ANOVABasis(),
+    KernelPCABasis(2),
 ]
 
 
@@ -112,7 +143,7 @@ def assert_holds(path, table):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
-    model = mkl.load_model(path)
+    model = load_model(path)
     bounds = [line.text for line in lines if line.text.startswith("dual value")]
     assert len(bounds) == np.size([] if model.dual_objective_ is None else model.dual_objective_)
     assert bounds or model.dual_point_ is None
@@ -126,9 +157,9 @@ MODELS = [
     *((with_kernels(method.estimator(task)), task) for method in ESTIMATORS.values() for task in EVERY_TASK),
     *((with_kernels(model), task) for model, task in zip(CLASSIFIERS, cycle(("binary", "multiclass")))),
     *((with_kernels(model), "regression") for model in REGRESSORS),
-    *((mkl.HKLRegressor(basis, lam=0.05, normalize_basis=k % 2 > 0, tol=1e-2), "regression")
+    *((HKLRegressor(basis, lam=0.05, normalize_basis=k % 2 > 0, tol=1e-2), "regression")
       for k, basis in enumerate(BASES)),
-    *((mkl.LpMKLOneClass(p=p, nu=nu, kernels=KERNELS), "regression") for p, nu in ((1.5, None), (2.0, 0.3))),
+    *((LpMKLOneClass(p=p, nu=nu, kernels=KERNELS), "regression") for p, nu in ((1.5, None), (2.0, 0.3))),
 ]  # fmt: skip
 
 
@@ -142,7 +173,7 @@ def test_every_model_is_verified(model, task, tables, tmp_path):
     product(["multiplicative", "spherical", "trace", "diag", None], [True, False]),
 )
 def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, tables, tmp_path):
-    model = mkl.LpMKLRegressor(p=2.0, kernels=RICH, normalise=normalise, center=center)
+    model = LpMKLRegressor(p=2.0, kernels=RICH, normalise=normalise, center=center)
     lines = assert_holds(
         saved(model, tables, "regression", tmp_path, slice(3, 30, 2)), tables["regression"]
     )
@@ -150,23 +181,21 @@ def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, 
 
 
 def test_a_model_of_a_stack_has_no_rows_to_look_for(tables, tmp_path):
-    data = mkl.read_table(tables["binary"], "target")
-    model = mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(
-        KERNELS.grams(data.X).values, data.y
-    )
-    mkl.save_model(tmp_path / "model.mkl", model)
+    data = read_table(tables["binary"], "target")
+    model = LpMKLClassifier(p=1.0, kernels="precomputed").fit(KERNELS.grams(data.X).values, data.y)
+    save_model(tmp_path / "model.mkl", model)
     assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 2
 
 
 def test_weighted_rows_are_verified(tables, tmp_path):
-    data = mkl.read_table(tables["binary"], "target")
+    data = read_table(tables["binary"], "target")
     w = np.arange(36) % 3
     for loss in ("hinge", "squared", "logistic"):
-        model = mkl.LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(
+        model = LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(
             data.X, data.y, sample_weight=w
         )
-        mkl.save_model(tmp_path / "model.mkl", model)
-        assert np.array_equal(mkl.load_model(tmp_path / "model.mkl").sample_weight_, w)
+        save_model(tmp_path / "model.mkl", model)
+        assert np.array_equal(load_model(tmp_path / "model.mkl").sample_weight_, w)
         assert_holds(tmp_path / "model.mkl", tables["binary"])
 
 
@@ -217,7 +246,7 @@ def changed(path, name, change):
     ],
 )
 def test_what_was_changed_after_the_fit_is_found(name, change, said, tables, tmp_path, capsys):
-    path = saved(mkl.LpMKLClassifier(p=1.0, C=2.0, kernels=KERNELS), tables, "binary", tmp_path)
+    path = saved(LpMKLClassifier(p=1.0, C=2.0, kernels=KERNELS), tables, "binary", tmp_path)
     assert main([str(path), str(tables["binary"]), "target"]) == 0
     assert "Everything holds." in capsys.readouterr().out
     changed(path, name, change)
@@ -233,12 +262,8 @@ def raise_level(k, i, nodes):
 
 @every("refit", [False, True])
 def test_a_level_of_a_hull_that_was_changed_is_found(refit, tables, tmp_path):
-    path = saved(
-        mkl.HKLRegressor("polynomial", lam=0.03, refit=refit), tables, "regression", tmp_path
-    )
-    places = [
-        (k, i) for k, levels in enumerate(mkl.load_model(path).hull_) for i in range(len(levels))
-    ]
+    path = saved(HKLRegressor("polynomial", lam=0.03, refit=refit), tables, "regression", tmp_path)
+    places = [(k, i) for k, levels in enumerate(load_model(path).hull_) for i in range(len(levels))]
     before = members_of(path)
     for k, i in places[:: max(1, len(places) // 6)]:
         write(path, before)
@@ -250,14 +275,14 @@ def test_a_level_of_a_hull_that_was_changed_is_found(refit, tables, tmp_path):
 @every("C", [1e5, 1e6])
 def test_rounding_that_was_taken_off_a_dual_value_is_no_reason_to_refuse(loss, C, tables, tmp_path):
     assert_holds(
-        saved(mkl.LpMKLClassifier(p=1.0, C=C, loss=loss), tables, "binary", tmp_path),
+        saved(LpMKLClassifier(p=1.0, C=C, loss=loss), tables, "binary", tmp_path),
         tables["binary"],
     )
 
 
 def test_a_gap_larger_than_the_tolerance_of_a_converged_fit_is_found(tables, tmp_path):
-    path = saved(mkl.LpMKLRegressor(p=1.0, kernels=KERNELS), tables, "regression", tmp_path)
-    model = mkl.load_model(path)
+    path = saved(LpMKLRegressor(p=1.0, kernels=KERNELS), tables, "regression", tmp_path)
+    model = load_model(path)
     for name, by in {
         "dual_objective_": -1.0,
         "dual_gap_": 1.0,
@@ -269,7 +294,7 @@ def test_a_gap_larger_than_the_tolerance_of_a_converged_fit_is_found(tables, tmp
 
 @every("kind", ["texts", "sequences"])
 def test_models_of_texts_and_of_sequences_are_verified_on_part_of_the_rows(kind, tmp_path):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     words = rng.choice(["red", "green", "blue", "fast", "slow", "good"], size=(40, 7))
     letters = rng.choice(list("ACGT"), size=(40, 25))
     strings = (
@@ -282,25 +307,25 @@ def test_models_of_texts_and_of_sequences_are_verified_on_part_of_the_rows(kind,
         for one, (u, y) in zip(strings, rng.normal(size=(40, 2)), strict=True)
     ]
     (tmp_path / "table.csv").write_text("\n".join(["u,said,target", *lines]))
-    data = mkl.read_table(tmp_path / "table.csv", "target")
+    data = read_table(tmp_path / "table.csv", "target")
     assert len(getattr(data, kind)) == 1
     for known in (data.take(np.arange(3, 36, 2)), data.X):
         y = known.y if known is not data.X else data.y
-        mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(p=1.5).fit(known, y))
+        save_model(tmp_path / "model.mkl", LpMKLRegressor(p=1.5).fit(known, y))
         assert_holds(tmp_path / "model.mkl", tmp_path / "table.csv")
 
 
 # One model of each kind of fitted arrays.
 TAMPERED = [
-    (mkl.LpMKLClassifier(p=2.0, probability=True), "binary"),
-    (mkl.LpMKLRegressor(p=2.0, normalise="spherical", center=True), "regression"),
-    (mkl.LpMKLOneClass(p=2.0, nu=0.4), "regression"),
-    (mkl.JointMKLClassifier(p=1.5), "multiclass"),
-    (mkl.GOMPClassifier(n_kernels=2, approximation=mkl.Nystroem(8)), "binary"),
-    (mkl.SMKLClassifier(), "multiclass"),
-    (mkl.FeatureScalingClassifier(), "multiclass"),
-    (mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=0.03, refit=True), "regression"),
-    (mkl.HKLRegressor(mkl.KernelPCABasis(2), lam=0.03), "regression"),
+    (LpMKLClassifier(p=2.0, probability=True), "binary"),
+    (LpMKLRegressor(p=2.0, normalise="spherical", center=True), "regression"),
+    (LpMKLOneClass(p=2.0, nu=0.4), "regression"),
+    (JointMKLClassifier(p=1.5), "multiclass"),
+    (GOMPClassifier(n_kernels=2, approximation=Nystroem(8)), "binary"),
+    (SMKLClassifier(), "multiclass"),
+    (FeatureScalingClassifier(), "multiclass"),
+    (HKLRegressor(PolynomialBasis(2), lam=0.03, refit=True), "regression"),
+    (HKLRegressor(KernelPCABasis(2), lam=0.03), "regression"),
 ]
 
 
@@ -313,15 +338,15 @@ def test_every_array_that_was_changed_is_found_or_changes_no_prediction(
     assert any("APPROXIMATED" in line.text for line in lines) == (
         getattr(model, "approximation", None) is not None
     )
-    data = mkl.read_table(tables[task], "target")
-    honest = mkl.load_model(path)
+    data = read_table(tables[task], "target")
+    honest = load_model(path)
     other = tmp_path / "changed.mkl"
     np.savez(
         tmp_path / "rows.npz",
         X=data.X,
         y=np.asarray(data.y, dtype=None if task == "regression" else str),
     )
-    rows = np.random.default_rng(1).normal(size=(12, 3))
+    rows = default_rng(1).normal(size=(12, 3))
     members = members_of(path)
     numbers = {
         name: np.load(io.BytesIO(raw)) for name, raw in members.items() if name.endswith(".npy")
@@ -336,7 +361,7 @@ def test_every_array_that_was_changed_is_found_or_changes_no_prediction(
         if report(other, tmp_path / "rows.npz")[1]:
             continue
         decision = honest._decisions(rows)
-        back = mkl.load_model(other)
+        back = load_model(other)
         np.testing.assert_allclose(
             back._decisions(rows), decision, rtol=0, atol=1e-12 * np.abs(decision).max()
         )
@@ -365,7 +390,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(raw, tables, tmp_path):
 
 
 def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
-    path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
+    path = saved(LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
     (tmp_path / "other.csv").write_text("u,v,w,target\n" + 3 * "1,2,3,a\n2,3,4,b\n4,4,4,a\n")
     assert main([str(path), str(tmp_path / "other.csv")]) == 2
     assert "36 of the model's 36 training rows are not in the table" in capsys.readouterr().out
@@ -376,14 +401,14 @@ def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS)]
+    "model", [LpMKLRegressor(kernels=KERNELS, p=2.0), SMKLRegressor(kernels=KERNELS)]
 )
 @pytest.mark.parametrize("loss", ["steep", Steep(2.0)], ids=["name", "object"])
 def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(
     model, loss, tables, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as with_it:
-        with_it.setitem(mkl.LOSSES, "steep", Steep)
+        with_it.setitem(LOSSES, "steep", Steep)
         path = saved(
             sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path
         )

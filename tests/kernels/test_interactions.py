@@ -6,25 +6,37 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 import mklcore as mkl
-from mklcore.data.dataset import Dataset
+from mklcore import (
+    Dataset,
+    Delta,
+    Interaction,
+    KernelDictionary,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Product,
+    Spectrum,
+)
 from mklcore.kernels.functions import median_distance
-from mklcore.kernels.interactions import ColumnMeasure, Interaction, interacting
+from mklcore.kernels.interactions import ColumnMeasure, interacting
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 
 RBF = [mkl.RBF(1.0, features=(j,), relative=True) for j in range(4)]
-LINEAR = [mkl.Linear(features=(j,)) for j in range(4)]
+LINEAR = [Linear(features=(j,)) for j in range(4)]
 
 
 def plain(*specs):
-    return mkl.KernelDictionary(specs)
+    return KernelDictionary(specs)
 
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = np.column_stack(
         [rng.standard_normal((40, 2)), rng.integers(0, 3, 40), rng.integers(0, 2, 40)]
     )
@@ -35,8 +47,8 @@ def table():
 
 
 @every("part", [
-        RBF[0], LINEAR[1], mkl.Laplacian(0.7, features=(0,)), mkl.Matern(1.0, features=(1,)), mkl.Delta(features=(2,)),
-        mkl.Delta(features=(2, 3)), mkl.Polynomial(2, features=(0, 1)), mkl.RBF(1.0, features=(0, 1), relative=True),
+        RBF[0], LINEAR[1], Laplacian(0.7, features=(0,)), Matern(1.0, features=(1,)), Delta(features=(2,)),
+        Delta(features=(2, 3)), Polynomial(2, features=(0, 1)), mkl.RBF(1.0, features=(0, 1), relative=True),
     ])  # fmt: skip
 def test_one_kernel_alone_is_the_kernel_without_its_mean(table, part):
     X, new = table
@@ -50,20 +62,20 @@ def test_one_kernel_alone_is_the_kernel_without_its_mean(table, part):
 
 def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
     X, new = table
-    parts = (RBF[0], mkl.Delta(features=(2, 3)), mkl.Matern(1.0, features=(1,)))
+    parts = (RBF[0], Delta(features=(2, 3)), Matern(1.0, features=(1,)))
     kernels = plain(*map(Interaction, parts), Interaction(*parts))
     stack = kernels.grams(X, normalise=None)
     assert stack.values[3] == pytest.approx(np.prod(stack.values[:3], axis=0), abs=1e-13)
     assert stack.cross(new)[3] == pytest.approx(np.prod(stack.cross(new)[:3], axis=0), abs=1e-13)
-    settled = mkl.KernelDictionary(tuple(replace(spec, measures=()) for spec in stack.specs))
+    settled = KernelDictionary(tuple(replace(spec, measures=()) for spec in stack.specs))
     twice = settled.grams(np.vstack([X, X]), None)
     assert twice.values[:, :40, :40] == pytest.approx(stack.values, abs=1e-12)
 
 
 def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):
-    column = np.random.default_rng(0).standard_normal((500, 1))
+    column = default_rng(0).standard_normal((500, 1))
     part = mkl.RBF(1.0, features=(0,))
-    delta = mkl.Delta(features=(0,))
+    delta = Delta(features=(0,))
     exact = ColumnMeasure.of(part, column)
     monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
     monkeypatch.setattr("mklcore.kernels.interactions.GROUPS", 60)
@@ -82,30 +94,30 @@ def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):
 @every("digits", [0, 1, 12])
 @every("n", [2, 3, 4, 30, 31])
 def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
-    column = np.sort(np.round(np.random.default_rng(n).standard_normal(n), digits))
+    column = np.sort(np.round(default_rng(n).standard_normal(n), digits))
     pairs = np.abs(column[:, None] - column)[np.triu_indices(n, 1)]
     expected = np.median(pairs) or (np.median(pairs[pairs > 0]) if pairs.any() else 1.0)
     assert median_distance("absolute", column[:, None]) == pytest.approx(expected, rel=1e-12)
 
 
 ONE = ColumnMeasure.of(RBF[0].settle(np.eye(4)), np.eye(4))
-DATA = Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0), tuple("abcd"))
+DATA = Dataset(default_rng(0).standard_normal((9, 4)), np.arange(9.0), tuple("abcd"))
 
 
 def test_what_is_no_interaction_is_refused():
     refused(
         (lambda: Interaction(), "takes 1 to 8 kernel specs"),
         (lambda: Interaction(RBF[0], LINEAR[0]), "see different columns"),
-        (lambda: Interaction(RBF[0], mkl.Linear()), "name their columns"),
-        (lambda: Interaction(mkl.Product(LINEAR[0], LINEAR[1])), "takes kernels of columns"),
-        (lambda: Interaction(mkl.Spectrum(2)), "takes kernels of columns"),
+        (lambda: Interaction(RBF[0], Linear()), "name their columns"),
+        (lambda: Interaction(Product(LINEAR[0], LINEAR[1])), "takes kernels of columns"),
+        (lambda: Interaction(Spectrum(2)), "takes kernels of columns"),
         (lambda: Interaction(RBF[0], RBF[1], measures=(ONE,)), "one measure per part"),
-        (lambda: Interaction(mkl.Linear(features=(0, 1)), measures=(ONE,)), "has 1 columns"),
+        (lambda: Interaction(Linear(features=(0, 1)), measures=(ONE,)), "has 1 columns"),
         (lambda: ColumnMeasure(np.ones((1, 1)), np.zeros(1), np.ones(1), 1.0), "shares above 0"),
         (lambda: ColumnMeasure(np.ones((0, 1)), np.zeros(0), np.ones(0), 1.0), "u from 1 on"),
         (lambda: Interaction(LINEAR[0]).own(np.eye(4)), "no training rows yet"),
         *(
-            (lambda asked=asked: mkl.KernelDictionary.interactions(DATA, candidates=asked), words)
+            (lambda asked=asked: KernelDictionary.interactions(DATA, candidates=asked), words)
             for asked, words in (
                 ([("a", "nobody")], "'nobody', which is no column"),
                 ([("a",)], "sets of 2 to 8"),
@@ -113,7 +125,7 @@ def test_what_is_no_interaction_is_refused():
                 (["ab"], "'ab', which is no column"),
             )
         ),
-        (lambda: mkl.KernelDictionary.interactions(DATA, order=0), "order must be"),
+        (lambda: KernelDictionary.interactions(DATA, order=0), "order must be"),
     )
 
 
@@ -121,14 +133,14 @@ def test_what_is_no_interaction_is_refused():
 
 
 def made(f, n=300, d=4, seed=0, noise=0.1):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((n, d))
     return Dataset(X, f(X) + noise * rng.standard_normal(n), tuple("abcdefghij"[:d]))
 
 
 def test_without_products_it_is_the_recommended_kernels_without_their_means():
-    recommended = mkl.KernelDictionary.recommended(DATA, whole=False)
-    alone = mkl.KernelDictionary.interactions(DATA, order=1)
+    recommended = KernelDictionary.recommended(DATA, whole=False)
+    alone = KernelDictionary.interactions(DATA, order=1)
     assert alone.names == recommended.names
     assert alone.grams(DATA.X, None).values == pytest.approx(
         recommended.grams(DATA.X, None, True).values, abs=1e-12
@@ -136,8 +148,8 @@ def test_without_products_it_is_the_recommended_kernels_without_their_means():
 
 
 def test_candidates_are_taken_by_name():
-    alone = len(mkl.KernelDictionary.interactions(DATA, order=1))
-    found = mkl.KernelDictionary.interactions(
+    alone = len(KernelDictionary.interactions(DATA, order=1))
+    found = KernelDictionary.interactions(
         DATA, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")]
     )
     assert found.names[alone:] == (
@@ -146,9 +158,7 @@ def test_candidates_are_taken_by_name():
         "b × c × d, linear × linear × linear",
         "b × c × d, RBF 1 × median × RBF 1 × median × RBF 1 × median",
     )
-    assert (
-        len(mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c")], curved=False)) == 4 + 1
-    )
+    assert len(KernelDictionary.interactions(DATA, candidates=[("a", "c")], curved=False)) == 4 + 1
 
 
 def test_categories_and_binary_columns_act_by_source_column(rng):
@@ -163,7 +173,7 @@ def test_categories_and_binary_columns_act_by_source_column(rng):
         columns=(("color", (0, 1, 2)), ("flag", (3,)), ("size", (4,))),
     )  # fmt: skip
     assert set(interacting(data)) == {("color", "flag"), ("color", "size")}
-    kernels = mkl.KernelDictionary.interactions(data)
+    kernels = KernelDictionary.interactions(data)
     assert "color × flag, delta × linear" in kernels.names
     assert {"color × size, delta × linear", "color × size, delta × RBF 1 × median"} <= set(
         kernels.names
@@ -195,13 +205,13 @@ def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
 def test_a_pair_is_found_among_many_columns(rng):
     X = rng.standard_normal((300, 80))
     data = Dataset(X, X[:, 40] * X[:, 70] + X[:, 3] + 0.2 * rng.standard_normal(300))
-    names = mkl.KernelDictionary.interactions(data).names
+    names = KernelDictionary.interactions(data).names
     assert "x40 × x70, linear × linear" in names
     assert len(names) < 60
 
 
 def test_classes_and_tables_without_a_target():
-    X = np.random.default_rng(0).standard_normal((400, 3))
+    X = default_rng(0).standard_normal((400, 3))
     alone = Dataset(X, np.ones(400, dtype=np.int64), task="novelty")
     for data, found in (
         (
@@ -213,4 +223,4 @@ def test_classes_and_tables_without_a_target():
         (Dataset(X[:, :1], X[:, 0]), ()),
     ):
         assert interacting(data) == found
-    assert len(mkl.KernelDictionary.interactions(alone)) == 6
+    assert len(KernelDictionary.interactions(alone)) == 6

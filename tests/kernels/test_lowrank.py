@@ -9,10 +9,30 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-import mklcore as mkl
-from mklcore.kernels.dictionary import COLUMNS_FROM, KernelDictionary
+from mklcore import (
+    BlockNorm,
+    ElasticNet,
+    GOMPClassifier,
+    GOMPRegressor,
+    GramStack,
+    Huber,
+    KernelDictionary,
+    Laplacian,
+    Linear,
+    LpMKLClassifier,
+    LpMKLRegressor,
+    LpNorm,
+    Nystroem,
+    Polynomial,
+    certificate,
+    choose_C,
+    fit_path,
+    load_model,
+    load_sample,
+    save_model,
+)
+from mklcore.kernels.dictionary import COLUMNS_FROM
 from mklcore.kernels.features import column_features
-from mklcore.kernels.functions import Linear
 from mklcore.lp.interior import Interior
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import run
@@ -23,11 +43,11 @@ from tests.helpers.models import decided, reloaded
 from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import data_error, refused
 
-DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
+DATA = load_sample("breast_cancer").drawn(160, 0)
 Y = np.where(DATA.y == DATA.y[0], 1.0, -1.0)
-NEW = mkl.load_sample("breast_cancer").X[:7]
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary(
-    (mkl.Linear(), mkl.Polynomial(2), mkl.Laplacian(1.0, relative=True), mkl.Linear(features=(3,)))
+NEW = load_sample("breast_cancer").X[:7]
+KERNELS = KernelDictionary.rbf_grid([0.5, 2.0]) + KernelDictionary(
+    (Linear(), Polynomial(2), Laplacian(1.0, relative=True), Linear(features=(3,)))
 )
 NORMALISATIONS = [
     ("multiplicative", False),
@@ -40,12 +60,12 @@ NORMALISATIONS = [
 
 @pytest.fixture(scope="module")
 def stack():
-    return mkl.Nystroem(30).features(KERNELS, DATA.X)
+    return Nystroem(30).features(KERNELS, DATA.X)
 
 
 def grams_of(stack):
     """The approximated kernels as Gram matrices."""
-    return mkl.GramStack.from_array(
+    return GramStack.from_array(
         np.stack([stack.gram(m) for m in range(stack.n_kernels)]), stack.names
     )
 
@@ -56,7 +76,7 @@ def grams(stack):
 
 
 @every("kernels, features", [
-    (KERNELS, mkl.Nystroem(DATA.n_samples).features),
+    (KERNELS, Nystroem(DATA.n_samples).features),
     (KernelDictionary.per_group(Linear(), [[0, 2], [1], [3, 4, 5]]), column_features),
 ])  # fmt: skip
 @every("normalise, center", NORMALISATIONS)
@@ -80,12 +100,12 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
     stack,
 ):
     exact = KERNELS.grams(DATA.X, "trace").values
-    traced = mkl.Nystroem(30).features(KERNELS, DATA.X, "trace")
+    traced = Nystroem(30).features(KERNELS, DATA.X, "trace")
     lost = 1.0 - np.array(
         [np.trace(a) / np.trace(b) for a, b in zip(grams_of(traced).values, exact, strict=True)]
     )
     assert traced.approximation_error == pytest.approx(lost, abs=1e-6)
-    fewer = mkl.Nystroem(10).features(KERNELS, DATA.X).approximation_error
+    fewer = Nystroem(10).features(KERNELS, DATA.X).approximation_error
     assert np.all(fewer >= stack.approximation_error - 1e-7)
     assert stack.approximation_error[5] == pytest.approx(0.0, abs=1e-6)  # one column, one feature
     assert np.diff(stack.ends)[5] == 1
@@ -95,14 +115,14 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
 LOSSES = [
     *((loss, 3.0) for loss in ("hinge", "squared_hinge", "squared", "logistic")),
     ("epsilon_insensitive", 0.3),
-    (mkl.Huber(0.5), 1.0),
+    (Huber(0.5), 1.0),
 ]
 PENALTIES = [
-    mkl.LpNorm(1.0),
-    mkl.LpNorm(4 / 3),
-    mkl.LpNorm(np.inf),
-    mkl.BlockNorm(4.0),
-    mkl.ElasticNet(0.5),
+    LpNorm(1.0),
+    LpNorm(4 / 3),
+    LpNorm(np.inf),
+    BlockNorm(4.0),
+    ElasticNet(0.5),
 ]
 
 
@@ -129,7 +149,7 @@ def test_fits_on_features_are_proved_by_the_approximated_grams(stack, grams, of_
 
 def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     """The fit along the path inside."""
-    problem = Problem(y, C, make_loss(loss), fit_intercept, stack, mkl.LpNorm(p))
+    problem = Problem(y, C, make_loss(loss), fit_intercept, stack, LpNorm(p))
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
@@ -146,7 +166,7 @@ def test_the_path_inside_ends_at_the_optimum_for_every_C_cold_or_warm(stack, gra
         found = inside(stack, y, C, loss, p, fit_intercept)
         again = found if warm is None else inside(stack, y, C, loss, p, fit_intercept, warm)
         for fit in (found, again):
-            assert_solved(fit, grams, y, loss, C, mkl.LpNorm(p), fit_intercept)
+            assert_solved(fit, grams, y, loss, C, LpNorm(p), fit_intercept)
         warm = None if C is of_rows else WarmStart(found.weights, found.dual_coef)
 
 
@@ -154,7 +174,7 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
     def singular(*_, **__):
         raise np.linalg.LinAlgError("singular to rounding")
 
-    asked = stack, Y, 10, make_loss("hinge"), mkl.LpNorm(4 / 3), True
+    asked = stack, Y, 10, make_loss("hinge"), LpNorm(4 / 3), True
     sound = fit_weighted(*asked, tol=1e-4)
     assert "interior point" in sound.solver
     monkeypatch.setattr("scipy.linalg.cho_factor", singular)
@@ -169,29 +189,27 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
 def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_reported(
     p, tol
 ):
-    data = mkl.load_sample("breast_cancer")
+    data = load_sample("breast_cancer")
     X = data.X[:300]
     y = np.where(data.y[:300] == data.y[0], 1.0, -1.0)
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(
-        mkl.Linear(), X.shape[1]
+    kernels = KernelDictionary.rbf_grid([0.5, 2.0]) + KernelDictionary.per_feature(
+        Linear(), X.shape[1]
     )
-    features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
-    fit = fit_weighted(
-        features, y, 1e3, make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300
-    )
+    features = Nystroem(15).features(kernels, X, "multiplicative", False)
+    fit = fit_weighted(features, y, 1e3, make_loss("hinge"), LpNorm(p), True, tol=tol, max_iter=300)
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
-    assert_solved(fit, grams_of(features).values, y, "hinge", 1e3, mkl.LpNorm(p))
+    assert_solved(fit, grams_of(features).values, y, "hinge", 1e3, LpNorm(p))
 
 
 @every("model, y", [
-    (mkl.LpMKLClassifier(p=4 / 3, kernels=KERNELS, tol=1e-6), DATA.y),
-    (mkl.LpMKLRegressor(p=1.0, kernels=KERNELS, tol=1e-7), Y),
-    (mkl.GOMPClassifier(kernels=KERNELS, lam=1e-3, n_kernels=3), DATA.y),
-    (mkl.GOMPRegressor(kernels=KERNELS, lam=1e-3, n_kernels=3), np.column_stack([Y, DATA.X[:, 1]])),
+    (LpMKLClassifier(p=4 / 3, kernels=KERNELS, tol=1e-6), DATA.y),
+    (LpMKLRegressor(p=1.0, kernels=KERNELS, tol=1e-7), Y),
+    (GOMPClassifier(kernels=KERNELS, lam=1e-3, n_kernels=3), DATA.y),
+    (GOMPRegressor(kernels=KERNELS, lam=1e-3, n_kernels=3), np.column_stack([Y, DATA.X[:, 1]])),
 ])  # fmt: skip
 def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(model, y):
     exact = clone(model).fit(DATA.X, y)
-    found = clone(model).set_params(approximation=mkl.Nystroem(DATA.n_samples)).fit(DATA.X, y)
+    found = clone(model).set_params(approximation=Nystroem(DATA.n_samples)).fit(DATA.X, y)
     assert found.objective_ == pytest.approx(exact.objective_, rel=2e-6)
     assert list(found.selected_) == list(exact.selected_)
     assert decided(found, NEW) == pytest.approx(decided(exact, NEW), abs=2e-3)
@@ -200,8 +218,8 @@ def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(model, y):
 
 
 def test_several_classes_weights_of_rows_and_paths():
-    wine = mkl.load_sample("wine")
-    asked = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20))
+    wine = load_sample("wine")
+    asked = LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=Nystroem(20))
     weight = np.where(np.arange(wine.n_samples) % 5 == 0, 0.0, 1.0 + np.arange(wine.n_samples) % 2)
     model = clone(asked).fit(wine.X, wine.y, sample_weight=weight)
     assert model.feature_coef_.shape == (3, model._map.roots.shape[1])
@@ -210,11 +228,9 @@ def test_several_classes_weights_of_rows_and_paths():
     K = grams_of(model.training_stack(wine.X, wine.y)[0]).values
     for k, parts in enumerate(zip(model.weights_, model.dual_coef_, model.intercept_, strict=True)):
         y = np.where(wine.y == model.classes_[k], 1.0, -1.0)
-        primal, _ = mkl.certificate(
-            K, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight
-        )
+        primal, _ = certificate(K, y, *parts, "hinge", 1.0, LpNorm(2.0), sample_weight=weight)
         assert primal == pytest.approx(model.objective_[k], rel=1e-5)
-    path = mkl.fit_path(asked, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
+    path = fit_path(asked, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
     assert path.objective[-1] == pytest.approx(
         float(asked.fit(DATA.X, DATA.y).objective_), rel=2e-3
     )
@@ -222,11 +238,11 @@ def test_several_classes_weights_of_rows_and_paths():
 
 
 def test_one_run_of_gomp_on_features_answers_for_all_sizes_and_leaves_copies_out():
-    twice = KERNELS + mkl.KernelDictionary((mkl.Linear(),))
-    asked = mkl.GOMPClassifier(kernels=twice, lam=1e-3, approximation=mkl.Nystroem(25))
-    path = mkl.fit_path(asked, DATA.X, DATA.y, "s", [1, 2, 3])
+    twice = KERNELS + KernelDictionary((Linear(),))
+    asked = GOMPClassifier(kernels=twice, lam=1e-3, approximation=Nystroem(25))
+    path = fit_path(asked, DATA.X, DATA.y, "s", [1, 2, 3])
     dense = grams_of(asked.training_stack(DATA.X, DATA.y)[0])
-    exact = mkl.GOMPClassifier(kernels="precomputed", lam=1e-3, n_kernels=3).fit(dense, DATA.y)
+    exact = GOMPClassifier(kernels="precomputed", lam=1e-3, n_kernels=3).fit(dense, DATA.y)
     assert list(path.estimators[-1].selected_) == list(exact.selected_)
     assert path.objective[-1] == pytest.approx(exact.objective_, rel=1e-5)
     assert any("left out" in note for note in path.estimators[-1].notes_)
@@ -235,48 +251,46 @@ def test_one_run_of_gomp_on_features_answers_for_all_sizes_and_leaves_copies_out
 def test_landmarks_follow_the_seed_and_cover_the_rows():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     rows[:3] += 50.0
-    chosen = mkl.Nystroem(8, random_state=1).landmarks(rows)
-    assert np.array_equal(chosen, mkl.Nystroem(8, random_state=1).landmarks(rows))
-    assert not np.array_equal(chosen, mkl.Nystroem(8, random_state=2).landmarks(rows))
+    chosen = Nystroem(8, random_state=1).landmarks(rows)
+    assert np.array_equal(chosen, Nystroem(8, random_state=1).landmarks(rows))
+    assert not np.array_equal(chosen, Nystroem(8, random_state=2).landmarks(rows))
     assert chosen.min() < 3  # three far rows of sixty
 
 
 def test_a_changed_file_is_refused(tmp_path):
-    model = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20)).fit(
-        DATA.X, DATA.y
-    )
+    model = LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=Nystroem(20)).fit(DATA.X, DATA.y)
     model.feature_coef_ = model.feature_coef_[:-1]
-    mkl.save_model(tmp_path / "bad.mkl", model)
+    save_model(tmp_path / "bad.mkl", model)
     with data_error("do not fit its weights"):
-        mkl.load_model(tmp_path / "bad.mkl")
+        load_model(tmp_path / "bad.mkl")
 
 
 def test_what_cannot_be_approximated_is_refused():
-    near = {"approximation": mkl.Nystroem(10)}
+    near = {"approximation": Nystroem(10)}
     X = DATA.X
     y = DATA.y
-    asked = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS, **near)
+    asked = LpMKLRegressor(p=2.0, kernels=KERNELS, **near)
     refused(
-        (lambda: mkl.Nystroem(0), "whole number of 1 or more"),
+        (lambda: Nystroem(0), "whole number of 1 or more"),
         (
-            lambda: mkl.LpMKLClassifier(approximation="nystroem").fit(X, y),
+            lambda: LpMKLClassifier(approximation="nystroem").fit(X, y),
             "must be None or Nystroem",
         ),
         (
-            lambda: mkl.LpMKLClassifier(kernels="precomputed", **near).fit(X, y),
+            lambda: LpMKLClassifier(kernels="precomputed", **near).fit(X, y),
             "ready stacks have none",
         ),
         (
-            lambda: mkl.LpMKLClassifier(solver="interleaved", **near).fit(X, y),
+            lambda: LpMKLClassifier(solver="interleaved", **near).fit(X, y),
             "works on kernel values",
         ),
-        (lambda: mkl.GOMPClassifier(loss="hinge", **near).fit(X, y), 'only with loss="squared"'),
+        (lambda: GOMPClassifier(loss="hinge", **near).fit(X, y), 'only with loss="squared"'),
         (
-            lambda: mkl.choose_C(asked, X, Y, [0.1], rule="loo"),
+            lambda: choose_C(asked, X, Y, [0.1], rule="loo"),
             r'needs the Gram matrices.*use rule="kfold"',
         ),
     )
-    assert mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0]).rule == "kfold"
+    assert choose_C(asked, DATA.X, Y, [0.1, 1.0]).rule == "kfold"
 
 
 @every("loss", ["squared", "huber", "epsilon_insensitive"])
@@ -286,7 +300,7 @@ def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p):
     X = rng.standard_normal((COLUMNS_FROM, 8))
     new = rng.standard_normal((5, 8))
     y = X[:, 0] - X[:, 3] + 0.3 * rng.standard_normal(len(X))
-    asked = mkl.LpMKLRegressor(p=p, loss=loss, tol=1e-7)
+    asked = LpMKLRegressor(p=p, loss=loss, tol=1e-7)
     kernels = KernelDictionary.per_group(Linear(), [[0, 1, 2], [3, 4], [5, 6, 7]])
     grams = kernels.grams(X)
     model = clone(asked).set_params(kernels=kernels).fit(X, y)

@@ -11,6 +11,22 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
+from mklcore import (
+    RBF,
+    Dataset,
+    HKLClassifier,
+    KernelDictionary,
+    Linear,
+    LpMKLClassifier,
+    SequenceDictionary,
+    Spectrum,
+    WeightedDegree,
+    cross_validate_path,
+    explore,
+    fit_path,
+    make_sequences,
+    read_table,
+)
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.estimators.inspection.words import positional_importance
 from mklcore.kernels.grams import Rows
@@ -51,14 +67,14 @@ def weighted_degree(x, z, degree, shift):
 
 
 @every("kernel, by_hand, length, letters", [
-    *((mkl.Spectrum(k), partial(spectrum, k=k), (1, 30), ANY if k < 3 else "AB") for k in (1, 2, 3, 7, 14)),
-    *((mkl.WeightedDegree(degree, shift), partial(weighted_degree, degree=degree, shift=shift), (11, 11), "ACGT")
+    *((Spectrum(k), partial(spectrum, k=k), (1, 30), ANY if k < 3 else "AB") for k in (1, 2, 3, 7, 14)),
+    *((WeightedDegree(degree, shift), partial(weighted_degree, degree=degree, shift=shift), (11, 11), "ACGT")
       for degree, shift in ((1, 0), (3, 0), (20, 3), (5, 2), (4, 40))),
 ])  # fmt: skip
 def test_kernels_count_words_wherever_they_are_or_at_their_places(kernel, by_hand, length, letters):
     rng = np.random.default_rng(0)
     rows, new = (strings(rng, n, *length, letters) for n in (12, 6))
-    stack = mkl.SequenceDictionary([kernel]).grams(rows, normalise=None)
+    stack = SequenceDictionary([kernel]).grams(rows, normalise=None)
     for found, left in ((stack.values[0], rows), (stack.cross(new)[0], new)):
         assert found == pytest.approx(np.array([[by_hand(x, z) for z in rows] for x in left]))
     assert np.linalg.eigvalsh(stack.values[0])[0] > -1e-9
@@ -66,7 +82,7 @@ def test_kernels_count_words_wherever_they_are_or_at_their_places(kernel, by_han
 
 def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome(rng):
     rows = strings(rng, 10, 5, 9)
-    stack = mkl.SequenceDictionary([mkl.Spectrum(2), mkl.Spectrum(3)]).grams(rows)
+    stack = SequenceDictionary([Spectrum(2), Spectrum(3)]).grams(rows)
     assert np.diagonal(stack.values, axis1=1, axis2=2) == pytest.approx(np.ones((2, 10)))
     assert stack.cross(rows) == pytest.approx(stack.values)
     assert stack.cross(["ACGT" * 20])[0, 0] == pytest.approx(
@@ -80,19 +96,19 @@ def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome(rng):
 
 def test_what_is_refused():
     def built(kernel, rows):
-        return lambda: mkl.SequenceDictionary([kernel]).grams(rows)
+        return lambda: SequenceDictionary([kernel]).grams(rows)
 
-    words, places = mkl.Spectrum(2), mkl.WeightedDegree(2)
+    words, places = Spectrum(2), WeightedDegree(2)
     refused(
         (
             built(places, ["ACG", "ACGTA", "ACG"]),
             "needs strings of one length; here they have 3 to 5",
         ),
         (lambda: built(places, ["ACGT", "TTGT"])().cross(["ACGTACG"]), "of 7 letters do not fit"),
-        (lambda: mkl.KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
-        (built(mkl.Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
-        (built(mkl.Linear(), ["ACGT"]), "holds kernels on strings"),
-        (lambda: mkl.Spectrum(0), "k must be a whole number from 1 to 50; got 0"),
+        (lambda: KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
+        (built(Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
+        (built(Linear(), ["ACGT"]), "holds kernels on strings"),
+        (lambda: Spectrum(0), "k must be a whole number from 1 to 50; got 0"),
         (built(words, ["ACGT", 3]), "Row 2 is int, not a string"),
         (built(words, "ACGT"), "are a list of strings, one per row; got str"),
         (built(words, ["A" * (MAX_LENGTH + 1), "C"]), "expected 1 to 20,000"),
@@ -102,9 +118,9 @@ def test_what_is_refused():
 
 @pytest.fixture(scope="module")
 def data():
-    made = mkl.make_sequences(60, 40, [("TATAAT", 12), ("GGCC", 25)], seed=0)[0]
+    made = make_sequences(60, 40, [("TATAAT", 12), ("GGCC", 25)], seed=0)[0]
     rng = np.random.default_rng(1)
-    return mkl.Dataset(
+    return Dataset(
         rng.standard_normal((60, 2)), made.y, ("a", "b"), task="binary",
         sequences=(*made.sequences, ("other", tuple(strings(rng, 60, 3, 12)))),
     )  # fmt: skip
@@ -117,7 +133,7 @@ def test_a_data_set_carries_sequences(data):
     assert test.y.tolist() == data.y[[other.index(text) for text in test.sequences[1][1]]].tolist()
     assert data.take([3, 1]).sequences[0][1] == (letters[3], letters[1])
     assert data.select(["b"]).sequences == data.sequences
-    same = partial(mkl.Dataset, data.X, data.y, ("a", "b"), task="binary")
+    same = partial(Dataset, data.X, data.y, ("a", "b"), task="binary")
     assert same(sequences=data.sequences) == data
     assert data not in (same(sequences=((name, letters), ("other", ("A", *other[1:])))), same())
     with data_error("'other' has 59 strings for 60 rows"):
@@ -127,9 +143,9 @@ def test_a_data_set_carries_sequences(data):
 
 
 def kernels():
-    return mkl.KernelDictionary(
-        (mkl.Linear(), mkl.RBF(1.0, relative=True, features=(1,))), feature_names=("a", "b")
-    ) + (mkl.SequenceDictionary([mkl.Spectrum(3), mkl.WeightedDegree(4, 2), mkl.Spectrum(2, 1)]))
+    return KernelDictionary(
+        (Linear(), RBF(1.0, relative=True, features=(1,))), feature_names=("a", "b")
+    ) + (SequenceDictionary([Spectrum(3), WeightedDegree(4, 2), Spectrum(2, 1)]))
 
 
 def test_columns_and_sequences_make_one_stack(data):
@@ -139,9 +155,9 @@ def test_columns_and_sequences_make_one_stack(data):
         "spectrum 3 sequence", "weighted degree 4 (shift 2) sequence", "spectrum 2 other",
     )  # fmt: skip
     assert stack.values[:2] == pytest.approx(
-        mkl.KernelDictionary(kernels().specs[:2]).grams(train.X).values
+        KernelDictionary(kernels().specs[:2]).grams(train.X).values
     )
-    alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(
+    alone = SequenceDictionary([Spectrum(2)]).grams(
         train.sequences[1][1], normalise="multiplicative"
     )
     assert stack.values[4] == pytest.approx(alone.values[0])
@@ -153,7 +169,7 @@ def test_columns_and_sequences_make_one_stack(data):
 
 def test_a_model_of_both_lives_as_any_other(data):
     train, test = data.split(0.25, seed=0)
-    asked = mkl.LpMKLClassifier(kernels=kernels(), p=1.5)
+    asked = LpMKLClassifier(kernels=kernels(), p=1.5)
     model = clone(asked).fit(train)
     assert model.score(test) == model.score(test, test.y) > 0.8
     rows = asked.copy_with("solver", "interleaved").fit(train)
@@ -165,37 +181,37 @@ def test_a_model_of_both_lives_as_any_other(data):
             model.decision_function(new), abs=1e-12
         )
     assert again.kernels == kernels()
-    path = mkl.fit_path(asked, train, train.y, "C", [0.1, 1.0], test, test.y)
+    path = fit_path(asked, train, train.y, "C", [0.1, 1.0], test, test.y)
     assert path.val_score[1] == model.score(test)
-    assert mkl.cross_validate_path(asked, data, data.y, "C", [1.0], n_splits=3).val_score[0] > 0.8
+    assert cross_validate_path(asked, data, data.y, "C", [1.0], n_splits=3).val_score[0] > 0.8
     with data_error(r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]"):
         model.predict(replace(test, sequences=test.sequences[:1]))
 
 
 def test_motifs_are_planted_where_the_truth_says():
-    data, truth = mkl.make_sequences(240, 40, [("TATAATGC", 20)], seed=3, jitter=2, mutation=0.02)
+    data, truth = make_sequences(240, 40, [("TATAATGC", 20)], seed=3, jitter=2, mutation=0.02)
     rows = np.flatnonzero(data.y > 0)
     assert truth.positions[rows, 0].min() >= 18
     assert truth.positions[rows, 0].max() <= 22
     assert (truth.positions[data.y < 0] == -1).all()
-    usual = mkl.LpMKLClassifier(p=2.0).fit(data.split(0.4, seed=0)[0])
+    usual = LpMKLClassifier(p=2.0).fit(data.split(0.4, seed=0)[0])
     assert {"spectrum 3 sequence", "weighted degree 8 (shift 5) sequence"} <= set(
         usual.kernel_names_
     )
     with parameter_error("does not fit into 5 letters"):
-        mkl.make_sequences(10, 5, ["TATAAT"], seed=0)
+        make_sequences(10, 5, ["TATAAT"], seed=0)
 
 
 def test_a_data_set_of_sequences_alone():
-    found = mkl.make_sequences(30, 20, ["TATAAT", "GGCCAA"], seed=0)[0]
-    data = mkl.Dataset(np.empty((30, 0)), found.y, task="binary", sequences=found.sequences)
-    model = mkl.LpMKLClassifier().fit(data)
+    found = make_sequences(30, 20, ["TATAAT", "GGCCAA"], seed=0)[0]
+    data = Dataset(np.empty((30, 0)), found.y, task="binary", sequences=found.sequences)
+    model = LpMKLClassifier().fit(data)
     assert model.predict(data).shape == (30,)
     assert all("spectrum" in name or "degree" in name for name in model.kernel_names_)
     with kernel_error(r"Linear\(\) needs columns, and the data have sequences only"):
-        mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
+        LpMKLClassifier(kernels=KernelDictionary((Linear(),))).fit(data)
     with kernel_error("has no kernels on sequences"):
-        mkl.HKLClassifier().fit(data)
+        HKLClassifier().fit(data)
 
 
 def test_what_looks_like_sequences(rng):
@@ -214,7 +230,7 @@ def test_what_looks_like_sequences(rng):
 
 
 def dna(n=60):
-    data = mkl.make_sequences(n, 30, [("TATAATGC", 10)], seed=0, mutation=0.0)[0]
+    data = make_sequences(n, 30, [("TATAATGC", 10)], seed=0, mutation=0.0)[0]
     labels = ["pos" if label > 0 else "neg" for label in data.y]
     rows = zip(data.sequences[0][1], np.arange(n) % 7, labels, strict=True)
     return (
@@ -223,7 +239,7 @@ def dna(n=60):
 
 
 def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
-    data = mkl.read_table(dna())
+    data = read_table(dna())
     assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == (
         "label",
         "dna",
@@ -239,8 +255,8 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
 
 
 def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
-    data = mkl.read_table(dna(120))
-    found = mkl.explore(data)
+    data = read_table(dna(120))
+    found = explore(data)
     assert found.columns[0].name == "dna"
     assert found.test_scores()["ours"] > 0.85
     reported = positional_importance(found.model, data, k=4)
@@ -250,7 +266,7 @@ def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
     figure = mkl.figures.positions_figure(reported, "dna")
     assert figure.data[0].z.shape == (4, 30)
     assert reported.words[0].word in figure.layout.meta["alt"]
-    columns = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
+    columns = LpMKLClassifier(kernels=KernelDictionary((Linear(),))).fit(data)
     with parameter_error("No kernel in use sees sequence number 0"):
         positional_importance(columns, data)
 

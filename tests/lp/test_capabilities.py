@@ -9,34 +9,40 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import KernelSpec, LazyColumns, RowKernel
-from mklcore.kernels.grams import Rows
-from mklcore.lp.schedule import SOLVERS, fit_weighted
-from mklcore.problem.driver import Status
-from mklcore.problem.losses import LOSSES, Loss, make_loss
-from mklcore.problem.penalties import (
+from mklcore import (
+    LOSSES,
+    RBF,
+    SOLVERS,
     BlockNorm,
     ElasticNet,
     EllipticNorm,
-    GroupTerm,
+    HKLRegressor,
+    KernelDictionary,
+    KernelError,
+    Linear,
+    LpMKLRegressor,
     LpNorm,
-    Penalty,
+    ParameterError,
     WeightedLpNorm,
-    norms,
 )
+from mklcore.kernels.functions import KernelSpec, LazyColumns, RowKernel
+from mklcore.kernels.grams import Rows
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.driver import Status
+from mklcore.problem.losses import Loss, make_loss
+from mklcore.problem.penalties import GroupTerm, Penalty, norms
 from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.proofs import assert_proved
 from tests.helpers.refusals import parameter_error, refused
 
 N = 20
-RNG = np.random.default_rng(3)
+RNG = default_rng(3)
 X = RNG.standard_normal((N, 3))
 TARGET = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * RNG.standard_normal(N)
 K = (
-    (mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3))
+    (KernelDictionary.rbf_grid([0.5, 2.0]) + KernelDictionary.per_feature(RBF(1.0), 3))
     .grams(X)
     .values
 )
@@ -90,10 +96,10 @@ def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss
     """The linear programme's own tolerance gave the same theta forever, and "raise max_iter" was
     the advice.
     """
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     rows = rng.standard_normal((40, 3))
     y = np.sign(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(40))
-    K = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1, 2, 4]).grams(rows).values
+    K = KernelDictionary.rbf_grid([0.25, 0.5, 1, 2, 4]).grams(rows).values
     asked = K, y, C, make_loss(loss), LpNorm(1.0), True
     usual, fine = (
         fit_weighted(*asked, solver="silp", tol=tol, max_iter=100) for tol in (1e-5, 1e-13)
@@ -155,10 +161,10 @@ class KSupport(Penalty):
 @pytest.fixture(scope="module")
 def many():
     """Twelve kernels, of which few matter, and labels."""
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     rows = rng.standard_normal((40, 12))
     y = np.where(rows[:, 0] * rows[:, 1] + 0.5 * rng.standard_normal(40) > 0, 1.0, -1.0)
-    return mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 12).grams(rows).values, y
+    return KernelDictionary.per_feature(RBF(1.0), 12).grams(rows).values, y
 
 
 @every(
@@ -191,7 +197,7 @@ def test_a_sparse_penalty_off_the_simplex_is_not_taken_for_p_1(many, solver):
 
 
 def fitting(loss, penalty, solver, stored=True):
-    K = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
+    K = KernelDictionary.per_feature(RBF(1.0), 3)
     kernels = K.grams(X).values if stored else Rows.build(K, X)
     return lambda: fit_weighted(
         kernels, np.sign(TARGET), 5.0, make_loss(loss), penalty, True, solver=solver
@@ -199,11 +205,11 @@ def fitting(loss, penalty, solver, stored=True):
 
 
 def regressor(**asked):
-    return lambda: mkl.LpMKLRegressor(**asked).fit(X, TARGET)
+    return lambda: LpMKLRegressor(**asked).fit(X, TARGET)
 
 
 def hull(**asked):
-    return lambda: mkl.HKLRegressor(**asked).fit(X, TARGET)
+    return lambda: HKLRegressor(**asked).fit(X, TARGET)
 
 
 class Halves:
@@ -300,7 +306,7 @@ def derived(kind, /, **parts):
     (derived(KernelSpec, family="own", base="inner"), "abstract class Own .*fill.*title"),
     (derived(RowKernel, family="own", title="own"), "abstract class Own .*between"),
     (derived(LazyColumns), "abstract class Own .*resolve"),
-    (derived(mkl.Linear, base="cosine"), "Own has base = 'cosine', and there is no such base: the bases"),
+    (derived(Linear, base="cosine"), "Own has base = 'cosine', and there is no such base: the bases"),
 ])  # fmt: skip
 def test_a_class_that_lacks_a_part_is_refused_by_the_part_where_it_is_first_used(own, words):
     with pytest.raises((TypeError, KernelError), match=words):
@@ -312,7 +318,7 @@ def test_a_class_that_lacks_a_part_is_refused_by_the_part_where_it_is_first_used
 
 def test_an_estimator_takes_a_penalty_by_name():
     named, made = (
-        mkl.LpMKLRegressor(penalty=one).fit(X, TARGET) for one in ("elastic net", ElasticNet())
+        LpMKLRegressor(penalty=one).fit(X, TARGET) for one in ("elastic net", ElasticNet())
     )
     assert named.objective_ == made.objective_
-    assert mkl.LpMKLRegressor(penalty="lp", p=2.0).penalty_in_use == LpNorm(2.0)
+    assert LpMKLRegressor(penalty="lp", p=2.0).penalty_in_use == LpNorm(2.0)

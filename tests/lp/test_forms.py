@@ -6,18 +6,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
 
-import mklcore as mkl
-from mklcore.gallery.theory.lp import (
-    lp_conversion,
+from mklcore import (
+    KernelDictionary,
+    KernelError,
+    LpMKLOneClass,
+    LpNorm,
+    Nystroem,
+    ivanov_to_tikhonov,
     lp_margin_bound,
     lp_rademacher_bound,
     lp_risk_bound,
+    nu_from_one_class,
+    tikhonov_to_ivanov,
 )
+from mklcore.gallery.theory.lp import lp_conversion
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
-from mklcore.sparse.variants import ivanov_to_tikhonov, nu_from_one_class, tikhonov_to_ivanov
 from tests.helpers.every import every
 from tests.helpers.refusals import parameter_error, refused
 from tests.oracles.reference import lp_optima
@@ -61,23 +67,23 @@ def test_one_class_forms_agree():
 @every("stored", [True, False])
 def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
     """Its intercept takes C = 1 / (nu n) for granted."""
-    X = np.random.default_rng(0).standard_normal((20, 2))
+    X = default_rng(0).standard_normal((20, 2))
     y = np.ones(20)
     loss = make_loss("nu_one_class", nu=0.2)
-    kernels = mkl.KernelDictionary.rbf_grid([1.0, 2.0])
-    K = kernels.grams(X).values if stored else mkl.Nystroem(10).features(kernels, X)
+    kernels = KernelDictionary.rbf_grid([1.0, 2.0])
+    K = kernels.grams(X).values if stored else Nystroem(10).features(kernels, X)
     with parameter_error(r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"):
         fit_weighted(K, y, 1.0, loss, LpNorm(2.0), True)
     assert fit_weighted(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
 
 
 def test_one_class_estimator():
-    X = np.random.default_rng(0).standard_normal((80, 2))
-    model = mkl.LpMKLOneClass(nu=0.1, p=2.0).fit(X)
+    X = default_rng(0).standard_normal((80, 2))
+    model = LpMKLOneClass(nu=0.1, p=2.0).fit(X)
     assert np.mean(model.predict(X) == -1) <= 0.1 + 1 / 80
     assert np.all(model.predict(X + 10) == -1)
     assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
-    hard = mkl.LpMKLOneClass(C=1.0).fit(X)
+    hard = LpMKLOneClass(C=1.0).fit(X)
     assert (hard.offset_, hard.intercept_) == (1.0, 0.0)
     assert hard.relative_gap_ <= 1e-3
 
@@ -89,7 +95,7 @@ def test_refusals():
         (lambda: tikhonov_to_ivanov(1.0, 1.0, 1.0, 0.0), "must be above 0"),
         (lambda: nu_from_one_class(np.zeros(3), 1.0), "a dual that is not zero"),
         *(
-            (lambda nu=nu: mkl.LpMKLOneClass(nu=nu).fit(np.eye(3)), words)
+            (lambda nu=nu: LpMKLOneClass(nu=nu).fit(np.eye(3)), words)
             for nu, words in (
                 (1.5, "share of points left outside"),
                 ("few", "nu must be None or a number"),
@@ -143,7 +149,7 @@ def test_bounds_at_their_ends():
     name=st.sampled_from(["hinge", "squared"]),
 )
 def test_edges_converge_or_warn_with_the_gap(seed, p, C, name):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     B = rng.standard_normal((4, 20, 3))
     K = B @ B.transpose(0, 2, 1)
     K[3] = K[2]
@@ -153,7 +159,7 @@ def test_edges_converge_or_warn_with_the_gap(seed, p, C, name):
         fit = fit_weighted(
             np.ascontiguousarray(K), y, C, make_loss(name), LpNorm(p), True, max_iter=300
         )
-    except mkl.KernelError:
+    except KernelError:
         # a singular stack at such a C: which processor can carry it is a matter of rounding
         assert C == 1e8
         return

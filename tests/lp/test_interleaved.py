@@ -4,27 +4,27 @@ budget, refusing in words.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import RBF, KernelDictionary, LpMKLClassifier, LpNorm
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense, RowCache
 from mklcore.lp.interleaved import Interleaved
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem
 from tests.helpers.every import every
 from tests.helpers.proofs import assert_proved
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(
-    mkl.RBF(1.0, relative=True), 6
+KERNELS = KernelDictionary.rbf_grid([0.5, 1, 2]) + KernelDictionary.per_feature(
+    RBF(1.0, relative=True), 6
 )
 
 
 @pytest.fixture(scope="module")
 def problem():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((300, 6))
     target = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(300)
     return X, np.sign(target), target, KERNELS.grams(X), Rows.build(KERNELS, X)
@@ -46,7 +46,7 @@ def test_with_an_intercept_pairs_move_and_without_single_points(loss, p, fit_int
 
 @every("seed", [1, 2, 10])
 def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((40, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
     K = np.stack([np.exp(-squared / width) for width in (4.0, 4.001, 4.01)])
@@ -62,10 +62,10 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
 
 
 def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_rounding():
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     X = rng.standard_normal((150, 3))
     y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
-    rows = Rows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X)
+    rows = Rows.build(KernelDictionary.rbf_grid([0.5, 1, 2]), X)
     loss = make_loss("hinge")
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
     assert fit.status.ok
@@ -77,10 +77,8 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
 
 def test_estimators_never_build_a_stack(problem, monkeypatch):
     X, labels, _, _, _ = problem
-    monkeypatch.setattr(
-        mkl.KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built")
-    )
-    model = mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, solver="interleaved").fit(X, labels)
+    monkeypatch.setattr(KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built"))
+    model = LpMKLClassifier(kernels=KERNELS, p=2.0, solver="interleaved").fit(X, labels)
     assert model.score(X, labels) > 0.8
     assert "interleaved" in model.fit_.solver
 
@@ -99,8 +97,8 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
 
 
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
-    values = np.random.default_rng(3).standard_normal((2, 30, 30))
-    rng = np.random.default_rng(4)
+    values = default_rng(3).standard_normal((2, 30, 30))
+    rng = default_rng(4)
     cache = RowCache(Dense(values), budget_mb=1e-6, least=4)
     for _ in range(40):
         rows = rng.permutation(30)[: rng.integers(1, 5)]

@@ -14,13 +14,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-import mklcore as mkl
-from mklcore.kernels.features import Nystroem
+from mklcore import LOSSES, RBF, KernelDictionary, Linear, LpNorm, Nystroem, certificate
 from mklcore.kernels.grams import Rows
 from mklcore.lp.schedule import fit_weighted
-from mklcore.problem.losses import LOSSES, make_loss
-from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import certificate
+from mklcore.problem.losses import make_loss
 from tests.helpers.every import every, share
 from tests.helpers.refusals import kernel_error
 
@@ -67,7 +64,7 @@ RNG = np.random.default_rng(4)
 X = RNG.normal(size=(N, D))
 NUMBERS = X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * RNG.normal(size=N)
 LABELS = np.where(np.median(NUMBERS) < NUMBERS, 1.0, -1.0)
-KERNELS = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), D)
+KERNELS = KernelDictionary.per_feature((Linear(), RBF(1.0)), D)
 FORMS = {
     "stored": lambda: KERNELS.grams(X).values,
     "made again": lambda: Rows.build(KERNELS, X),

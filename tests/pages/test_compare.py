@@ -5,13 +5,11 @@ from functools import cache as once
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import ParameterError, fit_path, load_sample
 from mklcore.answer.comparison import compare_answers
 from mklcore.answer.explore import answered
-from mklcore.errors import ParameterError
 from mklcore.figures import player_data
 from mklcore.figures.player_data import MethodView
-from mklcore.paths.path import fit_path
 from pages.compare import sidebar
 from pages.shared.export import files
 from pages.shared.session import parameters
@@ -164,11 +162,11 @@ def test_the_page_says_what_the_library_says():
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3", rows="120")
     params = memory(app).params
     by_name = {}
-    names = parameters.labels(answers.methods(params), mkl.load_sample(data).task)
+    names = parameters.labels(answers.methods(params), load_sample(data).task)
     for name, method in zip(names, answers.methods(params), strict=True):
         asked = answers.request(answers.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
-        by_name[name] = answered(mkl.load_sample(data), asked)
+        by_name[name] = answered(load_sample(data), asked)
     found = compare_answers(by_name)
     shown = rows(app)
     assert str(found).split(" (")[-1] in words(app)

@@ -10,9 +10,10 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
-import mklcore as mkl
+from mklcore import Dataset, LpMKLClassifier, explore, load_sample, read_table
 from mklcore.figures import style, waterfall
 from pages.predict import batch, row
 from pages.shared.export import files, scripts
@@ -52,8 +53,8 @@ def slider(app, label):
 @every("sample", ["iris", "diabetes"])
 def test_the_page_says_what_the_library_says(sample):
     app = open_app(PREDICT, data=sample, row="5", seed="3")
-    data = mkl.load_sample(sample)
-    known = mkl.explore(data, seed=3)
+    data = load_sample(sample)
+    known = explore(data, seed=3)
     row = data.X[4:5]
     step = known.verdict.typical_error / 10
     said = known.model.predict(row)[0]
@@ -98,7 +99,7 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
     assert said in plain_words(app).replace("**", "")
     assert "the place of the cursor on Explore" in words(app)
     step = here.verdict.typical_error / 10
-    base = here.model.shapley(mkl.load_sample("diabetes").X[:1])[1]
+    base = here.model.shapley(load_sample("diabetes").X[:1])[1]
     assert alt(app).startswith(f"From {style.rounded_to(float(base), step)}, no column known")
     few = uploaded(table(40))
     memory(few).params = replace(memory(few).params, at=0.0123)
@@ -115,7 +116,7 @@ def test_a_method_that_explains_no_row_says_why():
 
 def test_moving_a_column_moves_the_answer_and_the_link():
     app = open_app(PREDICT, data="diabetes")
-    data = mkl.load_sample("diabetes")
+    data = load_sample("diabetes")
     model = answer_of(app).model
     assert {one.label.replace("\\", "") for one in app.slider} == set(data.feature_names)
     bmi = slider(app, "bmi")
@@ -147,7 +148,7 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
 
 def test_a_row_that_was_left_out_for_there_are_too_many_is_one_the_model_has_not_seen():
     app = open_app(PREDICT, data="diabetes", rows="60")
-    data = mkl.load_sample("diabetes")
+    data = load_sample("diabetes")
     known = answer_of(app)
     assert known.learnt_from.n_samples == 60
     every = {tuple(row): number for number, row in enumerate(data.X, start=1)}
@@ -189,7 +190,7 @@ def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_
 
 
 def test_where_the_model_predicts_nothing_no_row_is_explained():
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(120, 4)).round(3), columns=list("abcd"))
     app = uploaded(frame.assign(y=rng.normal(size=120).round(3)))
     assert answer_of(app).verdict.relation == "none"
@@ -202,7 +203,7 @@ def test_the_bars_of_a_class_begin_at_its_share_of_the_rows():
     known = answer_of(app)
     probable = replace(
         known,
-        model=mkl.LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y),
+        model=LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y),
     )
     first, last = row.ends(known.learnt_from, probable.model, known.learnt_from.X[:2], 0)
     name = known.learnt_from.class_names[1]
@@ -223,7 +224,7 @@ def test_many_columns_can_be_searched():
 
 def test_without_a_target_a_row_is_ordinary_or_unusual():
     app = open_app(PREDICT, data="ring")
-    data = mkl.load_sample("ring")
+    data = load_sample("ring")
     model = answer_of(app).model
     said = ["unusual", "ordinary"][int(model.predict(data.X[:1])[0] > 0)]
     assert f"#### This row: {said}" in words(app)
@@ -237,7 +238,7 @@ def test_without_a_target_a_row_is_ordinary_or_unusual():
 
 
 def table(n=120):
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     colour = rng.choice(["red", "green", "blue"], n)
     size = rng.standard_normal(n).round(3)
     when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 24 * 300, n), "h")
@@ -261,7 +262,7 @@ def new_rows(app, content):
 
 def test_categories_and_dates_have_controls_that_set_all_their_features():
     app = uploaded(table())
-    data = mkl.read_table(csv(table()))
+    data = read_table(csv(table()))
     (box,) = [box for box in app.selectbox if box.label == "colour"]
     assert set(box.options) == {"red", "green", "blue"}
     other = next(level for level in ("red", "green", "blue") if level != box.value)
@@ -276,9 +277,9 @@ def test_categories_and_dates_have_controls_that_set_all_their_features():
 
 def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():
     frame = table()
-    data = mkl.read_table(csv(table()))
+    data = read_table(csv(table()))
     app = new_rows(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
-    model = mkl.explore(data).model
+    model = explore(data).model
     shown = app.dataframe[0].value
     assert_array_equal(shown["predicted label"], model.predict(data.X[::-1]))
     assert_allclose(shown["probability of yes"], model.predict_proba(data.X[::-1])[:, 1], atol=1e-9)
@@ -291,7 +292,7 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
 
 
 def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     n = 90
     frame = pd.DataFrame({
         "size": rng.normal(80, 20, n).round(1), "city": rng.choice(["Bonn", "Köln", "Ulm"], n),
@@ -340,8 +341,8 @@ def test_files_that_do_not_fit_are_refused():
 
 def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not(rng):
     X = rng.standard_normal((60, 2))
-    data = mkl.Dataset(X, np.where(X[:, 0] > 0, "b", "a"), task="binary")
-    model = mkl.LpMKLClassifier(loss="squared").fit(data)
+    data = Dataset(X, np.where(X[:, 0] > 0, "b", "a"), task="binary")
+    model = LpMKLClassifier(loss="squared").fit(data)
     new = batch.NewRows(X[:20], np.array([*data.y[:19], ""], dtype=object), ())
     for scoring in ("accuracy", "balanced_accuracy", "roc_auc"):
         got = batch.answers(model, new, data, scoring)

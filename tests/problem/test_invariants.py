@@ -8,9 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import PENALTIES, LpMKLClassifier, LpNorm, PolynomialBasis, certificate
 from mklcore.errors import ProofError
-from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import NodeWeights
 from mklcore.hkl.inner import HullTask
@@ -22,7 +21,6 @@ from mklcore.lp.reweighting import Reweighting
 from mklcore.lp.schedule import NEWTON_THEN_INTERIOR
 from mklcore.problem.driver import Certificate, Iterate, Method, Status, run
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import PENALTIES, LpNorm
 from mklcore.problem.problem import Problem
 from mklcore.sparse.gomp import GOMP
 from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
@@ -104,8 +102,8 @@ def test_a_dual_value_without_a_point_is_refused():
 def test_balance_is_asked_for_by_the_intercept_that_was_free_and_not_by_its_value():
     a = np.where(DRAWN.y > 0, 1.0, 0.0)
     asked = (DRAWN.K, DRAWN.y, np.ones(10), a, 0.0, "hinge", 1.0, LpNorm(np.inf))
-    assert mkl.certificate(*asked)[1] == -np.inf
-    assert np.isfinite(mkl.certificate(*asked, fit_intercept=False)[1])
+    assert certificate(*asked)[1] == -np.inf
+    assert np.isfinite(certificate(*asked, fit_intercept=False)[1])
 
 
 @dataclass
@@ -159,7 +157,7 @@ def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end(rng):
     """
     rows = rng.integers(0, 4, size=(4, 3)).astype(float)[rng.integers(0, 4, 40)]
     labels = rng.integers(0, 2, 40)
-    model = mkl.LpMKLClassifier(C=1e6, p=2).fit(rows, labels)  # a warning would be an error
+    model = LpMKLClassifier(C=1e6, p=2).fit(rows, labels)  # a warning would be an error
     assert model.status_.ok
     assert model.dual_gap_ <= 1.001e-7 * model.objective_
 

@@ -5,8 +5,7 @@ have in common.
 import numpy as np
 import pytest
 
-import mklcore as mkl
-from mklcore.errors import DataError, ParameterError
+from mklcore import DataError, ParameterError, duplicate_counterexample, lq_mkl, two_stage
 from mklcore.sparse.variants import penalised_l1
 from tests.helpers.every import every
 from tests.oracles.greedy import DATA, KERNELS, TARGETS, X3, penalised
@@ -23,14 +22,14 @@ LAM = 0.01
 def test_every_trusted_optimum(k):
     q = float(DATA["lq|q"][k])
     objective = DATA["lq|objective"][k]
-    fit = mkl.lq_mkl(K1, Y1, LAM, q)
+    fit = lq_mkl(K1, Y1, LAM, q)
     assert fit.objective == pytest.approx(objective, rel=1e-6)
     assert fit.dual_objective <= objective * (1 + 1e-6)
     assert fit.relative_gap <= 1e-6
     assert np.linalg.norm(fit.weights, ord=q) == pytest.approx(1.0)
     residual = Y1 - np.tensordot(fit.weights, K1, 1) @ fit.dual_coef
     assert residual == pytest.approx(LAM * len(Y1) * fit.dual_coef)
-    warm = mkl.lq_mkl(K1, Y1, LAM, q, warm=mkl.lq_mkl(K1, Y1, 2 * LAM, q))
+    warm = lq_mkl(K1, Y1, LAM, q, warm=lq_mkl(K1, Y1, 2 * LAM, q))
     assert warm.objective == pytest.approx(objective, rel=1e-6)
 
 
@@ -46,7 +45,7 @@ def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
     case = next(case for case in penalised() if case.name == name)
     fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
     total = fit.weights.sum()
-    same = mkl.lq_mkl(case.K, case.y, case.lam / total, 1)
+    same = lq_mkl(case.K, case.y, case.lam / total, 1)
     assert same.weights == pytest.approx(fit.weights / total, abs=1e-4)
     assert 0.5 * same.objective == pytest.approx(fit.objective - 0.5 * case.lam * total, rel=1e-6)
 
@@ -64,7 +63,7 @@ def test_the_symmetric_solver_reaches_every_optimum(case):
 
 def test_two_stages_keep_the_largest_and_solve_again():
     case = next(case for case in penalised() if case.name == "P1_lam0.02")
-    fit = mkl.two_stage(case.K, case.y, case.lam, 2)
+    fit = two_stage(case.K, case.y, case.lam, 2)
     assert fit.selected == (1, 4)
     assert set(np.flatnonzero(fit.weights)) == {1, 4}
     # the exact optimum on {1, 4}
@@ -81,7 +80,7 @@ def test_two_stages_keep_the_largest_and_solve_again():
 
 
 def test_the_counterexample_of_the_paper():
-    found = mkl.duplicate_counterexample()
+    found = duplicate_counterexample()
     assert found.two_kernels == pytest.approx([0.8, 0.2], abs=1e-6)
     assert found.symmetric == pytest.approx([0.08] * 10 + [0.2], abs=1e-6)
     assert found.block_descent == pytest.approx([0.8] + [0.0] * 9 + [0.2], abs=1e-6)
@@ -96,20 +95,20 @@ def test_the_counterexample_of_the_paper():
 
 def test_the_counterexample_on_given_kernels():
     y = np.sin(np.pi * X3[:, 0]) + 0.36118225 * np.sin(np.pi * X3[:, 1])
-    few = mkl.duplicate_counterexample(KERNELS["P3two"], y, copies=3)
+    few = duplicate_counterexample(KERNELS["P3two"], y, copies=3)
     assert few.symmetric == pytest.approx([0.8 / 3] * 3 + [0.2], abs=1e-6)
     assert few.two_stage["symmetric"] == "A"  # three copies are not enough to look small
 
 
 @every("error, call, words", [
-    (ParameterError, lambda K, y: mkl.lq_mkl(K, y, 0.1, 0.5), "must be 1 or more"),
-    (ParameterError, lambda K, y: mkl.lq_mkl(K, y, 0.0, 2), "lam must be a finite number above 0; got 0"),
-    (DataError, lambda K, y: mkl.lq_mkl(K, y[:-1], 0.1, 2), "30 finite numbers, one per row"),
-    (ParameterError, lambda K, y: mkl.two_stage(K, y, 0.1, 3), "n_kernels must be a whole number from 1 to 2"),
-    (ParameterError, lambda K, y: mkl.two_stage(K, y, 0.1, 1, solver="magic"), "solver must be one of symmetric"),
-    (ParameterError, lambda K, y: mkl.duplicate_counterexample(K), "or neither for the built-in problem"),
-    (ParameterError, lambda K, y: mkl.duplicate_counterexample(copies=1), "copies must be a whole number of 2 or more"),
-    (DataError, lambda K, y: mkl.duplicate_counterexample(K, np.ones(30)), "two kernels and a target that varies"),
+    (ParameterError, lambda K, y: lq_mkl(K, y, 0.1, 0.5), "must be 1 or more"),
+    (ParameterError, lambda K, y: lq_mkl(K, y, 0.0, 2), "lam must be a finite number above 0; got 0"),
+    (DataError, lambda K, y: lq_mkl(K, y[:-1], 0.1, 2), "30 finite numbers, one per row"),
+    (ParameterError, lambda K, y: two_stage(K, y, 0.1, 3), "n_kernels must be a whole number from 1 to 2"),
+    (ParameterError, lambda K, y: two_stage(K, y, 0.1, 1, solver="magic"), "solver must be one of symmetric"),
+    (ParameterError, lambda K, y: duplicate_counterexample(K), "or neither for the built-in problem"),
+    (ParameterError, lambda K, y: duplicate_counterexample(copies=1), "copies must be a whole number of 2 or more"),
+    (DataError, lambda K, y: duplicate_counterexample(K, np.ones(30)), "two kernels and a target that varies"),
 ])  # fmt: skip
 def test_refusals(error, call, words):
     with pytest.raises(error, match=words):

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import mklcore as mkl
+from mklcore import (
+    RBF,
+    GOMPClassifier,
+    GOMPRegressor,
+    KernelDictionary,
+    Linear,
+    best_k_kernels,
+    fit_path,
+    load_sample,
+    save_model,
+)
 from mklcore.estimators.best_k import best_choices, excesses, is_searched
 from mklcore.figures import captions
 from mklcore.figures.captions import alternatives, behind_best
@@ -67,7 +77,7 @@ def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
 def test_a_pursuit_is_certified_against_every_choice_of_as_many_kernels(seed):
     K, Y, lam = problem(seed, 6)
     for k in range(1, len(K) + 1):
-        model = mkl.GOMPRegressor(
+        model = GOMPRegressor(
             lam=lam, n_kernels=k, score_tol=0.0, kernels="precomputed", keep_duplicates=True
         )
         model.fit(K, Y)
@@ -78,27 +88,27 @@ def test_a_pursuit_is_certified_against_every_choice_of_as_many_kernels(seed):
 
 
 def test_every_size_along_a_path_has_the_bound_of_its_own_fit_and_other_losses_none():
-    data = mkl.load_sample("iris")
+    data = load_sample("iris")
     y = (data.y == data.y[0]).astype(int)
     for loss in ("squared", "logistic"):
-        model = mkl.GOMPClassifier(loss=loss, n_kernels=3)
-        path = mkl.fit_path(model, data.X[::4], y[::4], "s", [1, 2, 3])
+        model = GOMPClassifier(loss=loss, n_kernels=3)
+        path = fit_path(model, data.X[::4], y[::4], "s", [1, 2, 3])
         if loss == "logistic":
             assert np.isnan(path.dual_gap).all()
             continue
-        alone = [mkl.GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
+        alone = [GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
         assert_allclose(
             path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max()
         )
 
 
 def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_units(tmp_path):
-    data = mkl.load_sample("diabetes")
+    data = load_sample("diabetes")
     X = data.X[:60]
     y = data.y[:60]
-    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), data.n_features)
-    path = mkl.best_k_kernels(kernels, X, y, k=3, lam=0.1)
-    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), X, y, "s", [1, 2, 3])
+    kernels = KernelDictionary.per_feature(RBF(1.0, relative=True), data.n_features)
+    path = best_k_kernels(kernels, X, y, k=3, lam=0.1)
+    greedy = fit_path(GOMPRegressor(lam=0.1, kernels=kernels), X, y, "s", [1, 2, 3])
     assert [len(model.selected_) for model in path.estimators] == [1, 2, 3]
     assert np.all(path.finished)
     assert np.all(greedy.objective - greedy.dual_gap <= path.objective * (1 + 1e-9))
@@ -108,7 +118,7 @@ def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_u
     assert all(found <= 1.01 * path.objective[2] for _, found in near)
     K = kernels.grams(X).values
     for unit, scale in ((1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6)):
-        other = mkl.best_k_kernels("precomputed", scale * K, unit * y, k=3, lam=scale * 0.1)
+        other = best_k_kernels("precomputed", scale * K, unit * y, k=3, lam=scale * 0.1)
         assert other.statuses == path.statuses
         assert [model.selected_.tolist() for model in other.estimators] == [
             m.selected_.tolist() for m in path.estimators
@@ -118,7 +128,7 @@ def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_u
     for gain, code in ((0.0, 0), (1e-4, 1)):
         model.dual_objective_ = model.dual_objective_ + gain * model.objective_
         model.proof_[2][:] *= 1.0 - gain
-        mkl.save_model(tmp_path / "model.mkl", model)
+        save_model(tmp_path / "model.mkl", model)
         assert report(tmp_path / "model.mkl", tmp_path / "rows.npz")[1] == code
     with parameter_error("use best_k_kernels"):
         greedy.alternatives(2)
@@ -132,12 +142,10 @@ def test_a_page_takes_the_relaxations_that_its_control_shows():
 
 
 def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
-    data = mkl.load_sample("diabetes")
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
-    best = mkl.best_k_kernels(kernels, data.X[:50], data.y[:50], k=2, lam=0.1)
-    greedy = mkl.fit_path(
-        mkl.GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2]
-    )
+    data = load_sample("diabetes")
+    kernels = KernelDictionary.per_feature(Linear(), data.n_features)
+    best = best_k_kernels(kernels, data.X[:50], data.y[:50], k=2, lam=0.1)
+    greedy = fit_path(GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2])
     assert captions.certificate(best, 1)[0][1] == "✓ proven best"
     assert captions.certificate(greedy, 0)[0][1].startswith("○ the best is at most ")
 
@@ -148,11 +156,11 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best(rng):
     """
     a, b, noise = rng.normal(size=(3, 60))
     X = np.column_stack([a, b, a + b + 0.8 * noise])
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
-    greedy = mkl.fit_path(
-        mkl.GOMPRegressor(lam=0.1, kernels=kernels, score_tol=0.0), X, a + b, "s", [1, 2, 3]
+    kernels = KernelDictionary.per_feature(Linear(), 3)
+    greedy = fit_path(
+        GOMPRegressor(lam=0.1, kernels=kernels, score_tol=0.0), X, a + b, "s", [1, 2, 3]
     )
-    best = mkl.best_k_kernels(kernels, X, a + b, k=3, lam=0.1)
+    best = best_k_kernels(kernels, X, a + b, k=3, lam=0.1)
     names = captions.labels(best.kernel_names, best.kernel_families)
     said = behind_best(greedy, 1, best, named=str.upper)
     excess = greedy.objective[1] / best.objective[1] - 1.0
@@ -164,7 +172,7 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best(rng):
     assert said.endswith(" belongs.")
     assert behind_best(greedy, 2, best) == "The chosen 3 kernels are proven best."
     assert behind_best(best, 1) == "The chosen 2 kernels are proven best."
-    other = mkl.best_k_kernels(kernels, X, a + b, k=2, lam=0.2)
+    other = best_k_kernels(kernels, X, a + b, k=2, lam=0.2)
     alone = behind_best(greedy, 1)
     assert alone.startswith("The objective of the best 2 kernels is at most ")
     assert behind_best(greedy, 1, other) == alone
@@ -172,9 +180,7 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best(rng):
     assert is_searched(greedy)
     searched = best_choices(greedy, X, a + b, 500)
     assert_allclose(searched.objective, best.objective)
-    cut = mkl.fit_path(
-        mkl.GOMPRegressor(lam=0.1, kernels=kernels, n_kernels=2), X, a + b, "lam", [0.1]
-    )
+    cut = fit_path(GOMPRegressor(lam=0.1, kernels=kernels, n_kernels=2), X, a + b, "lam", [0.1])
     assert not is_searched(cut)
     above = excesses(best, X, a + b, {"greedy": greedy, "cut": cut})
     assert_allclose(above["greedy"], greedy.objective / best.objective - 1.0, atol=1e-12)
@@ -184,8 +190,8 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best(rng):
 
 
 def test_without_relaxations_a_greedy_choice_has_the_bound_of_its_own_dual():
-    data = mkl.load_sample("iris")
-    model = mkl.GOMPClassifier(n_kernels=2)
+    data = load_sample("iris")
+    model = GOMPClassifier(n_kernels=2)
     whole = model.copy_with("n_kernels", 2).fit(data.X, data.y == "setosa")
     with without_relaxations():
         own = model.copy_with("n_kernels", 2).fit(data.X, data.y == "setosa")

@@ -4,9 +4,10 @@ kept, files.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from sklearn.svm import SVR
 
-import mklcore as mkl
+from mklcore import FeatureScalingClassifier, FeatureScalingRegressor, load_sample
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import make_terms
@@ -19,7 +20,7 @@ from tests.helpers.refusals import parameter_error
 
 def banded(seed=0, n=80, width=3, bands=10):
     """Ten bands of correlated columns, two of which decide a curved target."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     level = rng.standard_normal((n, bands))
     X = np.repeat(level, width, axis=1) + 0.3 * rng.standard_normal((n, bands * width))
     y = np.sin(1.5 * level[:, 2]) + level[:, 6] ** 2 / 2 + 0.05 * rng.standard_normal(n)
@@ -39,7 +40,7 @@ def method(loss="squared", seed=0):
 @every("loss", ["squared", "logistic"])
 def test_slopes_are_those_of_the_machine(loss):
     problem = method(loss)
-    u = np.random.default_rng(1).uniform(0.01, 0.1, 30)
+    u = default_rng(1).uniform(0.01, 0.1, 30)
     slopes = problem._machines(u, None)[1]
     for j in (0, 7, 29):
         step = 1e-5 * np.eye(30)[j]
@@ -58,7 +59,7 @@ def test_the_objective_never_rises(loss):
 def test_two_bands_of_ten_are_kept():
     X, y, groups = banded(n=120)
     held_out, checked, _ = banded(seed=1, n=100)
-    models = [mkl.FeatureScalingRegressor(C=C, groups=groups).fit(X, y) for C in (1.0, 3.0, 30.0)]
+    models = [FeatureScalingRegressor(C=C, groups=groups).fit(X, y) for C in (1.0, 3.0, 30.0)]
     model = max(models, key=lambda one: one.score(held_out, checked))
     assert model.selected_groups_ == ("band 2", "band 6")
     fresh, wanted, _ = banded(seed=2, n=200)
@@ -72,7 +73,7 @@ def test_two_bands_of_ten_are_kept():
 
 def test_prediction_is_the_scaled_kernel():
     X, y, groups = banded(n=60)
-    model = mkl.FeatureScalingRegressor(C=10.0, groups=groups).fit(X, y)
+    model = FeatureScalingRegressor(C=10.0, groups=groups).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = gaussian(Z, Z, model.scales_**2) @ model.dual_coef_ + model.intercept_
     assert model.predict(X) == pytest.approx(expected)
@@ -80,8 +81,8 @@ def test_prediction_is_the_scaled_kernel():
 
 
 def test_classes_share_the_scales():
-    data = mkl.load_sample("iris")
-    model = mkl.FeatureScalingClassifier(C=10.0, loss="logistic").fit(data.X, data.y)
+    data = load_sample("iris")
+    model = FeatureScalingClassifier(C=10.0, loss="logistic").fit(data.X, data.y)
     assert model.dual_coef_.shape == (150, 3)
     assert model.score(data.X, data.y) > 0.9
     assert set(model.selected_groups_) & {"x2", "x3"}
@@ -93,6 +94,6 @@ def test_classes_share_the_scales():
     ("loss must be", {"loss": "hinge"}),
 ])  # fmt: skip
 def test_refusals(words, asked):
-    X = np.random.default_rng(0).standard_normal((20, 3))
+    X = default_rng(0).standard_normal((20, 3))
     with parameter_error(words):
-        mkl.FeatureScalingRegressor(**asked).fit(X, X[:, 0])
+        FeatureScalingRegressor(**asked).fit(X, X[:, 0])

@@ -6,10 +6,16 @@ import re
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
-from mklcore.errors import ParameterError
-from mklcore.gallery.theory import greedy_rate_bound
+from mklcore import (
+    RBF,
+    GreedyMKLClassifier,
+    GreedyMKLRegressor,
+    KernelDictionary,
+    ParameterError,
+    greedy_rate_bound,
+)
 from mklcore.problem.driver import Status, run
 from mklcore.sparse.greedy import (
     EmpiricalGreedy,
@@ -86,18 +92,18 @@ def test_how_algorithm_1_ends():
 
 def doubled(seed, n=40, d=3):
     """Each column's kernel twice, and a target that they nearly fit."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((n, d))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(n)
-    K = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), d).grams(X, normalise="diag").values
+    K = KernelDictionary.per_feature(RBF(1.0), d).grams(X, normalise="diag").values
     return np.concatenate([K, K]), y
 
 
 def rbf_problem(seed, widths, d=1, n=60):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((n, d))
     y = np.sin(2 * X[:, 0]) + 0.7 * rng.standard_normal(n)
-    return mkl.KernelDictionary.rbf_widths(widths).grams(X, normalise="diag").values, y
+    return KernelDictionary.rbf_widths(widths).grams(X, normalise="diag").values, y
 
 
 def long_value(K, y, lam, fit):
@@ -171,7 +177,7 @@ def test_every_step_of_algorithm_2(case):
     assert fit.status is Status.COMPLETE
     assert fit.dual_objective is None
     step = "linesearch" if case.linesearch else "unit"
-    model = mkl.GreedyMKLRegressor(
+    model = GreedyMKLRegressor(
         "empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False
     )
     model.fit(case.K, case.y)
@@ -192,7 +198,7 @@ def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
     assert algorithm_2(big, y, 10).objective < 0.3
     assert algorithm_2(K, np.zeros(40)).status is Status.NO_GAIN
     scaled, plain = (
-        mkl.GreedyMKLRegressor("empirical", kernels="precomputed").fit(one, y) for one in (big, K)
+        GreedyMKLRegressor("empirical", kernels="precomputed").fit(one, y) for one in (big, K)
     )
     assert len(scaled.notes_) == 8
     assert all("lmax(K/n) is 3, above 1" in note for note in scaled.notes_)
@@ -204,7 +210,7 @@ def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((70, 4))
     score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
     return X, np.digitize(score, [-0.5, 0.7]), score
@@ -212,14 +218,14 @@ def table():
 
 def test_several_classes_are_one_against_the_rest_and_the_intercept_is_the_mean(table):
     X, codes, target = table
-    model = mkl.GreedyMKLClassifier(lam=0.02).fit(X, codes)
+    model = GreedyMKLClassifier(lam=0.02).fit(X, codes)
     assert model.decision_function(X).shape == (70, 3)
     assert model.dual_coef_.shape == (3, len(model.kernel_names_), 70)
     assert np.all(model.dual_gap_ <= 1e-3 * 0.02 * model.weights_.sum(axis=1) + 1e-12)
-    alone = mkl.GreedyMKLClassifier(lam=0.02).fit(X, codes == 1)
+    alone = GreedyMKLClassifier(lam=0.02).fit(X, codes == 1)
     assert model.weights_[1] == pytest.approx(alone.weights_)
     assert model.decision_function(X)[:, 1] == pytest.approx(alone.decision_function(X))
     assert model.score(X, codes) > 0.8
     for fit_intercept, constant in ((True, np.mean(target + 5.0)), (False, 0.0)):
-        none = mkl.GreedyMKLRegressor(lam=1e6, fit_intercept=fit_intercept).fit(X, target + 5.0)
+        none = GreedyMKLRegressor(lam=1e6, fit_intercept=fit_intercept).fit(X, target + 5.0)
         assert none.predict(X) == pytest.approx(np.full(70, constant))
