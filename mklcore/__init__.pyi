@@ -9,6 +9,7 @@ from mklcore import (
     figures as figures,
     gallery as gallery,
     hkl as hkl,
+    in_browser as in_browser,
     io as io,
     kernels as kernels,
     lp as lp,
