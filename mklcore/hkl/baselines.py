@@ -34,7 +34,7 @@ from mklcore.errors import (
 )
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Hull, Node
-from mklcore.hkl.inner import HullTask, machine_for
+from mklcore.hkl.inner import HullTask, Machine
 from mklcore.lp.schedule import fit_weighted
 from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.losses import centre_of, make_loss
@@ -330,7 +330,7 @@ def hkl_greedy(
     objectives: list[float] = []
     while True:
         nodes = hull.nodes
-        machine = machine_for(design, task, nodes)
+        machine = Machine(design, task, nodes)
         point = machine.solve(np.ones(len(nodes)), warm, 1e-8)
         warm = point.dual
         squared_norm = float(point.quadratic_forms.sum())

@@ -10,9 +10,8 @@ At a given zeta this is one kernel machine,
 
     lam [ C sum_i l + 1/2 a'K a ],   K = sum_w zeta_w K_w,   C = 1/(n lam).
 
-``ColumnMachine``   every node has rank one and there are fewer nodes than rows: linear algebra of
-                    the size of the hull.
-``GramMachine``     anything else, by the kernel machines of the library.
+Where every node has rank one and there are fewer nodes than rows, K is a ``ColumnSum``, with linear
+algebra of the size of the hull, else a matrix.
 
 With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), and
 h_v = sum_w kappa_vw zeta_w a_w:
@@ -38,20 +37,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
-import scipy
 
-from mklcore.arrays import Array, factorised, longest_step
+from mklcore.arrays import Array, Indices, factorised, longest_step
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Node, NodeWeights
-from mklcore.kernels.operators import Dense
+from mklcore.kernels.operators import Dense, DenseSum
 from mklcore.problem.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.problem.losses import Loss, total_loss
-from mklcore.problem.machines import solve_machine
 from mklcore.problem.problem import LowerBound
+from mklcore.problem.smooth import solve_bordered, solve_smooth
 from mklcore.problem.solution import MachineTask
 
 # What a loss must be, so that a hull has a machine for it.
@@ -66,15 +63,12 @@ _FIXED_POINT_STEPS = 20  # or after this many steps
 _BARRIER_STEPS = 200
 _TO_THE_WALL = 0.95  # share of the way to the boundary of the simplex that a step may go
 _HALVINGS = 12  # how often a step that gains nothing is halved
-_NEWTON_STEPS = 60  # of a smooth machine
 _HINGE_STEPS = 80
 _HINGE_PATIENCE = 3  # the interior point stops after this many steps that do not lower the gap
 _OFF_PATH = 100.0  # a gap above this many n mu is not a gap of the central path
 _FAR = 1e-9  # a gap above this share of the objective may be closed from another start
 _INWARDS = 1e-3  # a warm start is moved this far into the box
 _TO_THE_BOX = 0.99  # share of the way to the boundary of the box that a step may go
-
-Solver = Callable[[Array], Array]
 
 
 def suits_hulls(loss: Loss | type[Loss]) -> bool:
@@ -89,15 +83,17 @@ def suits_hulls(loss: Loss | type[Loss]) -> bool:
 class MachinePoint:
     """A solved machine.
 
-    ``dual`` (n,), ``intercept``, ``decision`` (n,) = K a, and ``quadratic_forms`` (m,): a'K_w a for
-    every node of the hull. ``diagonal`` (n,) is what the hinge machine adds to K in its last step,
-    None for the other machines.
+    ``dual`` (n,), ``intercept``, ``decision`` (n,) = K a, ``quadratic_forms`` (m,) a'K_w a and
+    ``images`` (n, m) K_w a for every node of the hull. ``total`` is K, and ``diagonal`` (n,) what
+    the hinge machine adds to it in its last step, None for the other machines.
     """
 
     dual: Array
     intercept: float
     decision: Array
     quadratic_forms: Array
+    images: Array
+    total: ColumnSum | DenseSum
     diagonal: Array | None = None
 
 
@@ -132,15 +128,9 @@ class HullTask(MachineTask):
         Any upper bound on Omega*(a)^2 can be the ``squared_norm``.
         """
         half = 0.5 * squared_norm
-        best = -np.inf
-        factor = 1.0
-        multiple = self.loss.best_multiple(a, self.y, self.C, half)
-        for s in (1.0, multiple, 0.0):
-            value = self.dual(s * a) - s * s * half
-            if (value, s) > (best, factor):
-                best = value
-                factor = s
-        return LowerBound(self.lam * best, factor * a, self.lam * half)
+        multiples = {1.0, self.loss.best_multiple(a, self.y, self.C, half)}
+        value, s = max((self.dual(s * a) - s * s * half, s) for s in multiples)
+        return LowerBound(self.lam * value, s * a, self.lam * half)
 
     def second_derivative(self, point: MachinePoint) -> Array:
         """W (n,): the curvature of the loss at the optimum of the machine."""
@@ -152,205 +142,115 @@ class HullTask(MachineTask):
         return np.maximum(1.0 / (self.C * curvature), 1e-12)
 
 
-def machine_for(
-    design: Design, task: HullTask, nodes: Sequence[Node]
-) -> ColumnMachine | GramMachine:
-    """The cheapest machine for a hull.
-
-    ``solve`` returns the machine at zeta (m,) from a ``warm`` dual, to an ``accuracy`` (duality gap
-    over 1/2 a'K a); ``hessian`` (m, m) is that of its value in zeta.
+class ColumnSum:
+    """sum_w zeta_w K_w of kernels of rank one as its ``scaled`` columns (n, m): its systems have
+    the size of the hull.
     """
-    if len(nodes) < design.n and all(design.is_column(node) for node in nodes):
-        return ColumnMachine(design, task, nodes)
-    return GramMachine(design, task, nodes)
 
+    matrix = None
 
-class ColumnMachine:
-    """The machine for nodes of rank one, which solves systems of the size m of the hull."""
+    def __init__(self, scaled: Array) -> None:
+        self.scaled = scaled
 
-    def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
-        self.task = task
-        self.columns = design.columns_of(nodes)
-        # With 1'a = 0 centred columns give the same K a up to a constant, without the cancellation
-        # that a constant column brings.
-        means = self.columns.mean(axis=0)
-        self._centred = self.columns - means if task.fit_intercept else self.columns
-        self._gram = self._centred.T @ self._centred if task.loss.quadratic else None
+    def matvec(self, a: Array) -> Array:
+        product: Array = self.scaled @ (self.scaled.T @ a)
+        return product
 
-    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
-        if self._gram is not None:
-            return self._point(zeta, self._ridge(zeta, self._gram))
-        if not self.task.interior:
-            return self._smooth(zeta, warm, accuracy)
-        scaled = self._centred * np.sqrt(zeta)
+    def block(self, rows: Indices) -> Array:
+        part = self.scaled[rows]
+        return part @ part.T
 
-        def product(a: Array) -> Array:
-            return scaled @ (scaled.T @ a)
+    def solve(self, rhs: Array, shift: float | Array) -> Array:
+        return self.factor(shift)(rhs)
 
-        hinge = _HingeMachine(self.task, product, partial(_woodbury, scaled))
-        dual, diagonal = hinge.solve(warm, accuracy)
-        return replace(self._point(zeta, dual), diagonal=diagonal)
+    def factor(self, shift: float | Array) -> Callable[[Array], Array]:
+        """Woodbury's identity, with B = ``scaled`` and h the shift:
 
-    def hessian(self, zeta: Array, point: MachinePoint) -> Array:
-        task = self.task
-        gram = self._gram
-        if gram is None:
-            weight = task.second_derivative(point)
-            columns = self.columns
-            if task.fit_intercept:
-                columns = columns - (weight @ columns) / weight.sum()
-            gram = (columns * weight[:, None]).T @ columns
-        side = gram * np.sqrt(zeta)
-        inner = self.columns.T @ point.dual
-        rest: Array = gram - side @ factorised(self._system(gram, zeta))(side.T)
-        return task.lam * task.C * rest * inner[:, None] * inner
-
-    def _system(self, gram: Array, zeta: Array) -> Array:
-        """diag(zeta)^(1/2) gram diag(zeta)^(1/2) + n lam."""
-        root = np.sqrt(zeta)
-        system: Array = gram * root[:, None] * root
-        system.flat[:: zeta.size + 1] += self.task.y.size * self.task.lam
-        return system
-
-    def _ridge(self, zeta: Array, gram: Array) -> Array:
-        """The dual of the squared loss, from one linear system."""
-        task = self.task
-        y = task.y - task.y.mean() if task.fit_intercept else task.y
-        root = np.sqrt(zeta)
-        right = root * (self._centred.T @ y)
-        coefficients = root * factorised(self._system(gram, zeta))(right)
-        dual = (y - self._centred @ coefficients) / (y.size * task.lam)
-        return dual - dual.mean() if task.fit_intercept else dual
-
-    def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
-        """Newton's method in the coefficients v of the scaled columns.
-
-        The intercept is one more coefficient, without a penalty.
+        (B B' + diag(h))^(-1) r = r / h - B / h (I + B' diag(1/h) B)^(-1) B'r / h
         """
-        task = self.task
-        y = task.y
-        loss = task.loss
-        C = task.C
-        scaled = self.columns * np.sqrt(zeta)
-        intercepts = int(task.fit_intercept)
-        penalty = np.append(np.ones(zeta.size), np.zeros(intercepts))
-        features = np.column_stack([scaled, np.ones((y.size, intercepts))])
+        part = (self.scaled.T / shift).T
+        try:
+            solve = factorised(self.scaled.T @ part, 1.0)
+        except np.linalg.LinAlgError:  # the 1 is below the rounding of the rest
+            return self._factor_by_qr(np.sqrt(shift))
+        return lambda right: (right.T / shift).T - part @ solve(part.T @ right)
 
-        def placed(v: Array) -> tuple[float, Array, Array]:
-            t = features @ v
-            regulariser = 0.5 * float(penalty @ v**2)
-            return C * float(loss.value(t, y).sum()) + regulariser, v, t
+    def _factor_by_qr(self, root: Array) -> Callable[[Array], Array]:
+        """With A = diag(h)^(-1/2) B and [A; I] = [Q; P] R the inverse is h^(-1/2) (I - QQ') h^(-1/2)."""
+        A = (self.scaled.T / root).T
+        Q = np.linalg.qr(np.vstack([A, np.eye(A.shape[1])]))[0][: len(A)]
 
-        def started(v: Array) -> tuple[float, Array, Array]:
-            return placed(np.append(v, [task.intercept(scaled @ v)] * intercepts))
+        def solve(right: Array) -> Array:
+            shrunk = right.T / root
+            inverse: Array = ((shrunk - (shrunk @ Q) @ Q.T) / root).T
+            return inverse
 
-        value, v, t = started(np.zeros(zeta.size))
-        if warm is not None:
-            # The dual of another hull can be worse than zero: where every row is saturated, no
-            # Newton step leads back.
-            warm_start = started(scaled.T @ warm)
-            if warm_start[0] < value:
-                value, v, t = warm_start
-        for _ in range(_NEWTON_STEPS):
-            pull = -loss.derivative(t, y)
-            dual = task.feasible(C * pull)
-            point = self._point(zeta, dual)
-            objective, gap = task.gap(dual, point.decision, point.intercept)
-            size = 0.5 * float(dual @ point.decision)
-            if gap <= max(accuracy * size, 1e-14 * objective):
-                break
-            weight = C * np.maximum(loss.second_derivative(t, y), 1e-12)
-            system = (features * weight[:, None]).T @ features + np.diag(penalty)
-            step = np.linalg.solve(system, C * (features.T @ pull) - penalty * v)
-            length = 1.0
-            while length > 1e-8:
-                trial = placed(v + length * step)
-                if trial[0] <= value * (1.0 + 1e-14):
-                    break
-                length *= 0.5
-            else:
-                break
-            value, v, t = trial
-        return point
-
-    def _point(self, zeta: Array, dual: Array) -> MachinePoint:
-        """The primal point of this dual, so that what is certified is what predicts."""
-        inner = self.columns.T @ dual
-        decision = self.columns @ (zeta * inner)
-        return MachinePoint(dual, self.task.intercept(decision), decision, inner**2)
+        return solve
 
 
-def _woodbury(scaled: Array, h: Array) -> Solver:
-    """right -> (scaled scaled' + diag h)^{-1} right, through a system of the size of the hull."""
-    part = scaled / h[:, None]
-    system = scaled.T @ part
-    system.flat[:: scaled.shape[1] + 1] += 1.0
-    try:
-        solve = factorised(system)
-    except scipy.linalg.LinAlgError:  # the 1 is below the rounding of the rest
-        # With B = h^{-1/2} A and [B; I] = [Q; P] R the inverse is h^{-1/2} (I - Q Q') h^{-1/2}.
-        root = np.sqrt(h)
-        stacked = np.vstack([scaled / root[:, None], np.eye(scaled.shape[1])])
-        Q = np.linalg.qr(stacked)[0][: h.size]
-        return lambda right: (right / root - Q @ (Q.T @ (right / root))) / root
-    return lambda right: right / h - part @ solve(part.T @ right)
-
-
-class GramMachine:
-    """The machine for nodes of any rank, on Gram matrices; nodes of rank one remain columns."""
+class Machine:
+    """The machine of a hull for any weights zeta (m,) of its nodes."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task = task
         is_column = np.array([design.is_column(node) for node in nodes])
-        self._column_nodes = np.flatnonzero(is_column)
-        self._gram_nodes = np.flatnonzero(~is_column)
-        self.columns = design.columns_of([nodes[int(k)] for k in self._column_nodes])
-        values = np.empty((self._gram_nodes.size, design.n, design.n))
-        for place, k in enumerate(self._gram_nodes):
-            values[place] = design.gram(nodes[int(k)])
-        self.kernels = Dense(values)
-
-    def _combined(self, zeta: Array) -> Array:
-        weights = np.ascontiguousarray(zeta[self._gram_nodes])
-        total = self.kernels.combine(weights).matrix
-        if self._column_nodes.size:
-            total += (self.columns * zeta[self._column_nodes]) @ self.columns.T
-        return total
+        self._is_column = is_column
+        self._columns = design.columns_of([nodes[k] for k in np.flatnonzero(is_column).tolist()])
+        grams = [design.gram(nodes[k]) for k in np.flatnonzero(~is_column).tolist()]
+        self._kernels = Dense(np.array(grams).reshape(-1, design.n, design.n))
+        self._by_columns = bool(is_column.all()) and len(nodes) < design.n
+        # where 1'a = 0 centred columns give the same K a up to a constant, without the cancellation
+        # that a constant column brings
+        means = self._columns.mean(axis=0) if task.fit_intercept else 0.0
+        self._centred = self._columns - means
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
+        """The machine at ``zeta`` from a ``warm`` dual, to an ``accuracy``: duality gap over 1/2
+        a'K a.
+        """
         task = self.task
-        K = self._combined(zeta)
+        total = self._total(zeta)
         diagonal = None
-        n = K.shape[0]
-        K.flat[:: n + 1] += 1e-14 * float(np.trace(K)) / n
         if task.interior:
-            hinge = _HingeMachine(task, K.__matmul__, lambda h: factorised(K + np.diag(h)))
-            dual, diagonal = hinge.solve(warm, accuracy)
+            dual, diagonal = _HingeMachine(task, total).solve(warm, accuracy)
+        elif task.loss.quadratic:
+            duals, _ = solve_bordered(total, task.y[:, None], 1.0 / task.C, task.fit_intercept)
+            dual = duals[:, 0]
         else:
-            dual = solve_machine(K, task, warm=warm, accuracy=accuracy).dual
-        decision = K @ dual
-        forms = np.empty(zeta.size)
-        forms[self._column_nodes] = (self.columns.T @ dual) ** 2
-        forms[self._gram_nodes] = self.kernels.quad(dual)
-        return MachinePoint(dual, task.intercept(decision), decision, forms, diagonal)
+            dual = solve_smooth(total, task, warm=warm, accuracy=accuracy).dual
+        images = self._images(dual)
+        # the primal point of this dual, so that what is certified is what predicts
+        decision = images @ zeta
+        forms = np.maximum(dual @ images, 0.0)
+        b = task.intercept(decision)
+        return MachinePoint(dual, b, decision, forms, images, total, diagonal)
 
-    def hessian(self, zeta: Array, point: MachinePoint) -> Array:
+    def hessian(self, point: MachinePoint) -> Array:
+        """The second derivatives (m, m) of the machine's value in zeta."""
         task = self.task
-        a = point.dual
-        images = np.empty((a.size, zeta.size))  # K_w a
-        images[:, self._column_nodes] = self.columns * (self.columns.T @ a)
-        images[:, self._gram_nodes] = self.kernels.matvec(a).T
-        root = np.sqrt(task.second_derivative(point))
-        system = self._combined(zeta) * root[:, None] * root
-        ridge = a.size * task.lam + 1e-13 * float(np.trace(system)) / a.size
-        system.flat[:: a.size + 1] += ridge
-        solve = factorised(system)
-        left = images * root[:, None]
-        solved = solve(left)
-        if task.fit_intercept:
-            across = solve(root)
-            solved -= np.outer(across, root @ solved) / float(root @ across)
-        return task.lam * left.T @ solved
+        shift = 1.0 / (task.C * task.second_derivative(point))
+        solved, _ = solve_bordered(point.total, point.images, shift, task.fit_intercept)
+        return task.lam * point.images.T @ solved
+
+    def _total(self, zeta: Array) -> ColumnSum | DenseSum:
+        """sum_w zeta_w K_w."""
+        if self._by_columns:
+            return ColumnSum(self._centred * np.sqrt(zeta))
+        total = self._kernels.combine(np.ascontiguousarray(zeta[~self._is_column]))
+        K = total.matrix
+        K += (self._columns * zeta[self._is_column]) @ self._columns.T
+        K.flat[:: len(K) + 1] += 1e-14 * float(np.trace(K)) / len(K)
+        return total
+
+    def _images(self, a: Array) -> Array:
+        """K_w a of every node, (n, m)."""
+        of_columns: Array = self._columns * (self._columns.T @ a)
+        if self._is_column.all():
+            return of_columns
+        images = np.empty((a.size, self._is_column.size))
+        images[:, self._is_column] = of_columns
+        images[:, ~self._is_column] = self._kernels.matvec(a).T
+        return images
 
 
 # The hinge
@@ -385,12 +285,11 @@ class _HingeMachine:
     At mu = 0 this is the support vector machine, whose dual jumps where several duals are optimal:
     then no single dual certifies the kernel weights. At mu > 0 the dual is unique and varies
     smoothly with the kernel weights, and the duality gap is 2 n mu; mu is chosen for the required
-    accuracy. ``product(a)`` is K a; ``solver(h)`` gives right -> (K + diag h)^{-1} right.
+    accuracy.
     """
 
     task: HullTask
-    product: Solver
-    solver: Callable[[Array], Solver]
+    total: ColumnSum | DenseSum
 
     def solve(self, warm: Array | None, accuracy: float) -> tuple[Array, Array]:
         """The dual (n,) to a gap of ``accuracy`` times 1/2 a'K a, and the diagonal h (n,) there."""
@@ -407,7 +306,7 @@ class _HingeMachine:
         z = np.full(y.size, 0.5)
         if warm is not None:
             z = np.clip(y * warm / C, _INWARDS, 1.0 - _INWARDS)
-        f = self.product(C * y * z)
+        f = self.total.matvec(C * y * z)
         b = self.task.intercept(f)
         excess = 1.0 - y * (f + b)
         w = 0.5 * (excess + np.hypot(excess, 0.2))
@@ -424,7 +323,7 @@ class _HingeMachine:
             z = point.z
             h = (point.s / z + point.w / (1.0 - z)) / C
             dual = task.feasible(C * task.y * z)
-            f = self.product(dual)
+            f = self.total.matvec(dual)
             objective, gap = task.gap(dual, f, task.intercept(f))
             goal = max(accuracy * 0.5 * float(dual @ f), 1e-14 * objective)
             mu = 0.5 * C * float(np.mean(z * point.s + (1.0 - z) * point.w))
@@ -449,7 +348,7 @@ class _HingeMachine:
         y = self.task.y
         C = self.task.C
         z, s, w, b, f = point
-        solve = self.solver(h)
+        solve = self.total.factor(h)
         share = mu / C
         da = solve(y - f - b + y * share * (1.0 / z - 1.0 / (1.0 - z)))
         db = 0.0
@@ -472,7 +371,7 @@ class _HingeMachine:
         )
         length = min(1.0, _TO_THE_BOX * longest)
         z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
-        f = self.product(C * y * z)
+        f = self.total.matvec(C * y * z)
         return _BoxPoint(z, s + length * ds, w + length * dw, b + length * db, f)
 
 
@@ -514,7 +413,7 @@ class Reduced:
         self.task = task
         self.d = weights.of(nodes)
         self.ancestry = Ancestry(design.order, nodes)
-        self.machine = machine_for(design, task, nodes)
+        self.machine = Machine(design, task, nodes)
 
     def evaluate(self, x: Array, warm: Array | None, accuracy: float) -> AnyIterate:
         """Solve the machine at ``x`` (m,) on the simplex; the certificate holds for problem (3)."""
@@ -650,7 +549,7 @@ class Barrier(EtaFixedPoint):
         side = kappa * zeta
         right = np.column_stack([0.5 * lam * state.h + tau, state.x])
         try:
-            hessian = problem.machine.hessian(zeta, state.machine)
+            hessian = problem.machine.hessian(state.machine)
             curved = lam * (kappa * (zeta * state.machine.quadratic_forms)) @ kappa.T
             system = side @ hessian @ side.T - curved
             system.flat[:: state.x.size + 1] += lam * state.h + tau

@@ -46,13 +46,12 @@ def solve_machine(
     """Solve ``task`` on a Gram matrix or a weighted sum of kernels, to a duality gap of
     ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start from.
 
-    A sum is solved on its matrix where it has one, else on its features. A ridge takes the sum
-    itself, which remembers its factor.
+    A sum is solved by its matrix where it has one, else by its features.
     """
     machine = machine_of(task.loss)
-    if not isinstance(K, np.ndarray) and machine is not solve_ridge:
+    if not isinstance(K, np.ndarray):
         if K.matrix is None:
             machine = ON_FEATURES[task.loss.machine]
-        else:
+        elif machine is solve_svm:
             K = K.matrix
     return machine(K, task, warm=warm, accuracy=accuracy)

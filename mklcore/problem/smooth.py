@@ -12,8 +12,7 @@ Newton.
 
     min_{a,b}  C sum_i V((K a + b)_i, y_i) + 1/2 a'K a,     optimum  a_i = -C V'(t_i, y_i),   t = K a + b
 
-Each step solves (I + W^{1/2} K W^{1/2}) once, W = C V'': the form that stays well conditioned when
-points saturate.
+Each step is a ridge with weights W = C V'' and targets t - C V' / W.
 
 The machine of a smooth loss on features, such as logistic regression: Newton's method by conjugate
 gradients.
@@ -33,7 +32,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mklcore.arrays import Array, factorised
+from mklcore.arrays import Array
 from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Features
 from mklcore.kernels.operators import DenseSum, WeightedSum
@@ -60,18 +59,8 @@ def solve_ridges(K: Array | WeightedSum, tasks: Sequence[MachineTask]) -> list[S
     """``solve_ridge`` for targets with one C, by one factorisation for all of them."""
     total = DenseSum(K) if isinstance(K, np.ndarray) else K
     first = tasks[0]
-    right = [task.y for task in tasks]
-    if first.fit_intercept:
-        right.append(np.ones(first.y.size))
-    duals = total.solve(np.column_stack(right), 1.0 / first.C)
-    intercepts = np.zeros(len(tasks))
-    if first.fit_intercept:
-        ones = duals[:, -1]
-        duals = duals[:, :-1]
-        intercepts = duals.sum(axis=0) / ones.sum()
-        duals = duals - intercepts * ones[:, None]
-        # the equality to the last digit, so that the dual value is valid
-        duals = duals - duals.mean(axis=0)
+    targets = np.column_stack([task.y for task in tasks])
+    duals, intercepts = solve_bordered(total, targets, 1.0 / first.C, first.fit_intercept)
     decisions = total.matvec(duals).T.copy()
     found = []
     for task, a, f, b in zip(tasks, duals.T.copy(), decisions, intercepts.tolist(), strict=True):
@@ -80,11 +69,27 @@ def solve_ridges(K: Array | WeightedSum, tasks: Sequence[MachineTask]) -> list[S
     return found
 
 
+def solve_bordered(
+    total: WeightedSum, right: Array, shift: float | Array, is_free: bool
+) -> tuple[Array, Array]:
+    """a (n, T) and b (T,) with (K + diag(shift)) a + 1 b' = right (n, T) and 1'a = 0; without b
+    where it is not free.
+    """
+    if not is_free:
+        return total.solve(right, shift), np.zeros(right.shape[1])
+    solved = total.solve(np.column_stack([right, np.ones(len(right))]), shift)
+    ones = solved[:, -1:]
+    b: Array = solved[:, :-1].sum(axis=0) / ones.sum()
+    a = solved[:, :-1] - b * ones
+    # the equality to the last digit, so that the dual value is valid
+    return a - a.mean(axis=0), b
+
+
 _MAX_NEWTON = 100
 
 
 def solve_smooth(
-    K: Array,
+    K: Array | WeightedSum,
     task: MachineTask,
     *,
     warm: Array | None = None,
@@ -93,58 +98,44 @@ def solve_smooth(
     """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start
     from.
     """
-    c = np.zeros_like(task.y) if warm is None else warm.copy()
-    f = K @ c
-    b = task.intercept(f)
+    total = DenseSum(K) if isinstance(K, np.ndarray) else K
 
-    def primal(c: Array, f: Array, b: float) -> float:
-        return task.errors(f, b) + 0.5 * float(c @ f)
+    def placed(c: Array, f: Array, b: float) -> tuple[float, Array, Array, float]:
+        return task.errors(f, b) + 0.5 * float(c @ f), c, f, b
 
-    value = primal(c, f, b)
+    zeros = np.zeros_like(task.y)
+    point = placed(zeros, zeros, task.intercept(zeros))
+    if warm is not None:
+        # the dual of another kernel can be worse than none: where every row is saturated, no
+        # Newton step leads back
+        f = total.matvec(warm)
+        point = min(point, placed(warm, f, task.intercept(f)), key=lambda one: one[0])
     for step in range(1, _MAX_NEWTON + 1):
+        value, c, f, b = point
         # the dual point of the present decision values, and the primal point that it gives
-        a = task.feasible(-task.C * task.loss.derivative(f + task.intercept(f), task.y))
-        solution = task.solution(a, K @ a, step)
+        a = task.feasible(-task.C * task.loss.derivative(f + b, task.y))
+        solution = task.solution(a, total.matvec(a), step)
         if solution.is_within(accuracy):
             return solution
-        new_c, new_b = _newton_point(K, f, b, task)
-        new_f = K @ new_c
+        # Newton's step solves a ridge with weights W and these targets
+        t = f + b
+        weight = task.C * np.maximum(task.loss.second_derivative(t, task.y), 1e-12)
+        target = t - task.C * task.loss.derivative(t, task.y) / weight
+        duals, intercepts = solve_bordered(total, target[:, None], 1.0 / weight, task.fit_intercept)
+        new_c = duals[:, 0]
+        new_b = float(intercepts[0])
+        new_f = total.matvec(new_c)
         length = 1.0
-        while length > 1e-10:
-            trial_c = c + length * (new_c - c)
-            trial_f = f + length * (new_f - f)
-            trial_b = b + length * (new_b - b)
-            trial = primal(trial_c, trial_f, trial_b)
-            if trial <= value:
+        while True:
+            point = placed(
+                c + length * (new_c - c), f + length * (new_f - f), b + length * (new_b - b)
+            )
+            if point[0] <= value:
                 break
             length *= 0.5
-        else:
-            return solution
-        c = trial_c
-        f = trial_f
-        b = trial_b
-        value = trial
+            if length <= 1e-10:
+                return solution
     return solution
-
-
-def _newton_point(K: Array, f: Array, b: float, task: MachineTask) -> tuple[Array, float]:
-    """Coefficients and intercept of the full Newton step from decision values f (n,)."""
-    t = f + b
-    weight = task.C * np.maximum(task.loss.second_derivative(t, task.y), 1e-12)
-    root = np.sqrt(weight)
-    # W f - gradient: the coefficients wanted, before K is applied
-    target = weight * f - task.C * task.loss.derivative(t, task.y)
-    solve = factorised(K * root[:, None] * root[None, :], 1.0)
-
-    def coefficients(rhs: Array) -> Array:
-        return rhs - root * solve(root * (K @ rhs))
-
-    if not task.fit_intercept:
-        return coefficients(target), 0.0
-    base = coefficients(target + weight * b)
-    unit = coefficients(weight)
-    new_b = float(base.sum() / unit.sum())
-    return base - new_b * unit, new_b
 
 
 # What Newton's method by conjugate gradients is tuned by. A value changes how long a fit takes,
