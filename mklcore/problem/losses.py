@@ -172,20 +172,6 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
     )
 
 
-def _order_statistic(kinks: Array, below: float) -> float:
-    """Where ``below`` of the kinks are passed: one of them, or the middle of an interval if that is
-    whole.
-    """
-    rank = round(below)
-    if abs(below - rank) > 1e-9:
-        return float(np.partition(kinks, int(below))[int(below)])
-    last = kinks.size - 1
-    low = min(max(rank - 1, 0), last)
-    high = min(max(rank, 0), last)
-    ordered = np.partition(kinks, (low, high))
-    return float(0.5 * (ordered[low] + ordered[high]))
-
-
 class _Kinked(Loss):
     """A loss that is piecewise linear, so that its best intercept is a median."""
 
@@ -193,9 +179,7 @@ class _Kinked(Loss):
     piecewise_linear = True
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        kinks, rise = _kinks(self, f, y)
-        count = int(np.count_nonzero(y > 0)) if self.signed else y.size
-        return _order_statistic(kinks, -self.slopes[0] * count / rise)
+        return best_intercept(self, f, y, np.ones_like(y))
 
 
 @dataclass(frozen=True)
@@ -512,9 +496,6 @@ class OneClass(_Kinked):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - t)
 
-    def best_intercept(self, f: Array, y: Array) -> float:
-        return 0.0
-
 
 @dataclass(frozen=True)
 class NuOneClass(_Kinked):
@@ -559,7 +540,7 @@ class NuOneClass(_Kinked):
         return 1.0  # 1'a is given
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _order_statistic(-f, y.size - self.nu * y.size)
+        return best_intercept(self, f, y, np.full_like(y, 1.0 / (self.nu * y.size)))
 
 
 Able = Callable[["Loss | type[Loss]"], bool]
