@@ -94,9 +94,7 @@ ROWS = {
         alone("2,500 rows on 600 features, p = 4/3, C = 100", "features", 4 / 3, costs=(100.0,)),
     ),
     "kernels that are not stored": (
-        alone("1,000 rows, 150 kernels not stored, p = 1", "many", 1.0),
         alone("1,000 rows, 150 kernels not stored, p = 4/3", "many", 4 / 3),
-        alone("2,500 rows, 12 kernels not stored, p = 1, C = 100", "few", 1.0, costs=(100.0,)),
         alone("2,500 rows, 12 kernels not stored, p = 4/3", "few", 4 / 3),
     ),
     "p = 1": (PATHS[0], PATHS[2]),

@@ -36,7 +36,7 @@ penalties; their sphere, with the dual of the squared sum of norms in place of t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,6 @@ from mklcore.kernels.operators import (
     Capability,
     Dense,
     KernelOperator,
-    WeightedSum,
     is_stored,
 )
 from mklcore.problem.driver import Certificate, Iterate, Screened, Status, Trace, run
@@ -226,12 +225,10 @@ class LiveKernels(WeightedMethod[None]):
         return replace(task, K=self._few)
 
     def _chosen(self, source: Any) -> KernelOperator:
-        """The live kernels: stored ones where they are, others stored while there is room."""
+        """The live kernels: copies of stored ones, others stored while there is room."""
         live = self.live
         n = self.problem.y.size
-        if is_stored(source):
-            return cast(KernelOperator, Some(source, live))
-        if live.size > self._room:
+        if is_stored(source) or live.size > self._room:
             selected: KernelOperator = source.select(live)
             return selected
         # one room for all: earlier stacks beside the new one would take as much again
@@ -291,45 +288,6 @@ class LiveKernels(WeightedMethod[None]):
             dual_point=bound.point,
         )
         return self.last
-
-
-class Some:
-    """Some stored ``kernels`` of a ``source``, where they are."""
-
-    def __init__(self, source: KernelOperator, kernels: Indices) -> None:
-        self.source = source
-        self.kernels = kernels
-        self.n_kernels = kernels.size
-        self.n_samples = source.n_samples
-        self.capabilities = source.capabilities - {Capability.DENSE}
-        # not asked
-        self.rows = self.gram = self.select = self.take = self.cross = self.blocks = None
-
-    def _among(self, kernels: Indices | None) -> Indices:
-        return self.kernels if kernels is None else self.kernels[kernels]
-
-    def _everywhere(self, weights: Array) -> Array:
-        found = np.zeros(self.source.n_kernels)
-        found[self.kernels] = weights
-        return found
-
-    def diagonals(self) -> Array:
-        return self.source.diagonals()[self.kernels]
-
-    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        return self.source.matvec(a, self._among(kernels))
-
-    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        return self.source.quad(a, self._among(kernels))
-
-    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
-        total = self.source.combine(self._everywhere(weights))
-        if out is not None and total.matrix is not None:  # the source remembers its own
-            np.copyto(out, total.matrix)
-        return total
-
-    def combine_block(self, weights: Array, rows: Indices) -> Array:
-        return self.source.combine_block(self._everywhere(weights), rows)
 
 
 def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:

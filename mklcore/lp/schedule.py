@@ -32,7 +32,7 @@ from mklcore.kernels.operators import CachedOperator, Dense, KernelOperator, cac
 from mklcore.lp.group_lasso import is_group_lasso, weights_of_groups
 from mklcore.lp.interior import Interior
 from mklcore.lp.interleaved import Interleaved, lacking
-from mklcore.lp.live import FEWEST, FROM_KERNELS, NEGLIGIBLE, LiveKernels
+from mklcore.lp.live import FROM_KERNELS, NEGLIGIBLE, LiveKernels
 from mklcore.lp.newton import Newton
 from mklcore.lp.reweighting import SILP, Reweighting
 from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
@@ -203,11 +203,7 @@ def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
 
 def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs on rows; sums of the kernels where pairs cannot work."""
-    pairs = not lacking(task.loss, task.penalty)
-    if task.order == 1:
-        few = task.K.n_kernels <= FEWEST
-        return (SOME_PAIRS, LIVE_KERNELS) if pairs and few else (LIVE_KERNELS,)
-    return (PAIRS,) if pairs else (MACHINE,)
+    return (MACHINE,) if lacking(task.loss, task.penalty) else (PAIRS,)
 
 
 def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -243,7 +239,7 @@ TABLE = (
     ),
     ScheduleRow(
         "kernels that are not stored",
-        lambda task: not is_stored(task.K),
+        lambda task: not is_stored(task.K) and task.order != 1,
         on_rows,
         "the kernels are computed when asked for, and no Gram matrix is stored",
     ),
