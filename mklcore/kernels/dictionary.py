@@ -559,7 +559,8 @@ class KernelDictionary:
             )
 
     def _repr_html_(self) -> str:
-        return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
+        title = f"KernelDictionary({len(self)} kernels)"
+        return kernel_table(title, kernel=self.names, family=self.families)
 
 
 def _filled(
@@ -784,8 +785,6 @@ class Unit(NamedTuple):
 
 def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
     """The units of a table, see ``_numeric``, and its sequences and texts with their columns."""
-    if not data.strings:
-        return _numeric(data, most_columns)
     columns = dict(data.columns)
     kinds = ["sequence"] * len(data.sequences) + ["text"] * len(data.texts)
     strings = []
@@ -889,15 +888,14 @@ def kernels_by_columns(
     home = {j: name for name, members in groups for j in members}
     for m, spec in enumerate(specs):
         columns = spec.settled
-        places = {
-            home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns
-        }
-        if isinstance(spec, Interaction) and len(spec.parts) > 1:
-            label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
-        elif len(columns) == len(names) > 1:
+        seen: dict[str, None] = {}
+        for j in columns:
+            seen[home.get(j, names[j] if j < len(names) else spec.label or "sequence")] = None
+        is_product = isinstance(spec, Interaction) and len(spec.parts) > 1
+        if len(columns) == len(names) > 1 and not is_product:
             label = ALL_COLUMNS
-        elif len(places) == 1:
-            label = places.pop()
+        elif is_product or len(seen) == 1:
+            label = " × ".join(seen)
         else:
             label = (
                 SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"

@@ -480,10 +480,7 @@ class Matern(_Width):
         if math.isinf(self.nu):
             fill_exponential(base, 0.5 / self.width**2, upper, out)
             return
-        for i in range(out.shape[0]):
-            start = i if upper else 0
-            scaled = np.sqrt(2.0 * self.nu * base[i, start:]) / self.width
-            out[i, start:] = self._of_distance(scaled)
+        out[...] = self._of_distance(np.sqrt(2.0 * self.nu * base) / self.width)
 
     def _of_distance(self, r: Array) -> Array:
         """The values at scaled distances r.

@@ -18,8 +18,15 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices, Mask, Names, one_blas_thread
-from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
-from mklcore.kernels.kernel_map import CONSTANT_TOLERANCE, KernelMap, Mapped, normalised, pieces
+from mklcore.errors import DataError, KernelError, check_cancelled
+from mklcore.kernels.kernel_map import (
+    CONSTANT_TOLERANCE,
+    KernelMap,
+    Mapped,
+    normalised,
+    pieces,
+    sum_kind,
+)
 from mklcore.kernels.operators import Capability, Dense, DenseSum, grams_among
 
 DUPLICATE_TOLERANCE = 1e-10
@@ -139,14 +146,15 @@ class GramStack(Dense, Mapped):
         Scales and centring stay those of all rows of the stack. For a validation score that is
         independent of the validation rows, build the stack on the training rows and use `cross`.
         """
-        return grams_among(self.values, self._indices(rows), self._indices(columns))
+        every = np.arange(self.n_samples)
+        return grams_among(self.values, every[rows], every[columns])
 
     def take(self, rows: Any) -> GramStack:
         """The stack on some of its rows (indices or a mask), to which `cross` then refers.
 
         See `block` for what does not change.
         """
-        chosen = self._indices(rows)
+        chosen = np.arange(self.n_samples)[rows]
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
@@ -155,26 +163,6 @@ class GramStack(Dense, Mapped):
         transform = None if self.transform is None else self.transform.subset(kernels)
         values = self.values[np.asarray(kernels)]
         return GramStack(values, self.names_of(kernels), transform)
-
-    def _indices(self, rows: Any) -> Indices:
-        chosen = np.asarray(rows)
-        if chosen.dtype.kind == "b" and chosen.size != self.n_samples:
-            raise KernelError(
-                f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows."
-            )
-        if chosen.dtype.kind == "b":
-            chosen = np.flatnonzero(chosen)
-        if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-            raise KernelError(
-                "Rows of a stack are chosen by a list of indices or a boolean mask, and "
-                "at least one."
-            )
-        if chosen.min() < 0 or chosen.max() >= self.n_samples:
-            raise KernelError(
-                f"Row indices must be between 0 and {self.n_samples - 1}, got "
-                f"{chosen.tolist()[:5]}."
-            )
-        return chosen.astype(np.int64)
 
     def __repr__(self) -> str:
         return (
@@ -314,7 +302,7 @@ class Rows(Mapped):
         first, which ends where the rest of the trace is rounding.
         """
         transform = self.transform
-        if m in transform.layout.linear:
+        if sum_kind(transform.specs[m]) == "linear" and transform.is_divided:
             columns = transform.rows[:, list(transform.specs[m].settled)]
             return np.array(columns.T * transform.scales[m] ** -0.5, order="C")
         K = self.gram(m)
@@ -572,36 +560,25 @@ def alignment_matrix(K: Any) -> Array:
     return alignment
 
 
-def target_matrix(y: Any, task: str) -> Array:
-    """Targets as columns Y (n, T): +-1 for two classes, one-hot for more, centred for regression.
-
-    ``task`` is "binary", "multiclass" or "regression".
-    """
-    if task not in ("binary", "multiclass", "regression"):
-        raise ParameterError(f'task must be "binary", "multiclass" or "regression", got {task!r}.')
-    target = np.asarray(y)
-    if task == "regression":
-        column: Array = target.astype(np.float64)[:, None]
-        return column - float(column.mean())
-    labels, codes = np.unique(target, return_inverse=True)
-    if labels.size < 2:
-        raise DataError(f"A target needs at least two classes, this one has only {labels[0]!r}.")
-    if labels.size == 2:
-        return np.where(codes[:, None] > 0, 1.0, -1.0)
-    return np.eye(labels.size)[codes]
-
-
 def target_alignment(K: Any, y: Any, task: str) -> Array:
     """Alignment (M,) of every kernel with Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F).
 
-    y (n,) holds labels or numbers; see `target_matrix` for how it becomes Y.
+    y (n,) holds labels or numbers, and Y (n, T) is +-1 for two classes, one-hot for more, and
+    centred where the ``task`` is "regression".
     """
+    if task == "regression":
+        target = np.asarray(y, dtype=np.float64)[:, None]
+        columns = target - float(target.mean())
+    else:
+        labels, codes = np.unique(y, return_inverse=True)
+        if labels.size < 2:
+            raise DataError(
+                f"A target needs at least two classes, this one has only {labels[0]!r}."
+            )
+        columns = np.eye(labels.size)[codes]
+        if labels.size == 2:
+            columns = 2.0 * columns[:, 1:] - 1.0
     values = as_stack(K)
-    columns = target_matrix(y, task)
-    if columns.shape[0] != values.shape[1]:
-        raise DataError(
-            f"The target has {columns.shape[0]} rows, the kernels have {values.shape[1]}."
-        )
     ideal = float(np.linalg.norm(columns.T @ columns))
     aligned = np.array([np.sum(columns * (gram @ columns)) for gram in values])
     norms = np.array([np.linalg.norm(gram) for gram in values])

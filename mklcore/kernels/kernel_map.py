@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy
 
 from mklcore._lazy import cached_property
 from mklcore._numba.decorators import COMPILES, jit_entry, jit_helper
@@ -253,20 +253,26 @@ class KernelMap:
         kinds = np.array([sum_kind(spec) if is_plain else "other" for spec in self.specs])
         if not COMPILES:  # blocks are faster than loops in Python
             kinds[kinds == "radial"] = "other"
-        linear = np.flatnonzero(kinds == "linear")
         radial = np.flatnonzero(kinds == "radial")
-        columns = [self.specs[m].settled for m in linear]
         radial_specs = [self.specs[m] for m in radial]
+        factors = 1.0 / self.scales
+        columns: list[int] = []
+        sizes = np.zeros(kinds.size, dtype=np.intp)
+        for m in np.flatnonzero(kinds == "linear"):
+            columns += self.specs[m].settled
+            sizes[m] = len(self.specs[m].settled)
+        places = np.array(columns, dtype=np.intp), np.cumsum([0, *sizes])
+        slopes = scipy.sparse.csr_array(
+            (np.repeat(factors, sizes), *places), shape=(kinds.size, self.rows.shape[1])
+        )
         return Layout(
-            linear=linear,
+            slopes=slopes,
             radial=radial,
             other=np.flatnonzero(kinds == "other"),
-            columns=np.array(list(chain.from_iterable(columns)), dtype=np.intp),
-            owner=np.repeat(np.arange(len(columns)), list(map(len, columns))),
             where=np.array([spec.settled[0] for spec in radial_specs], dtype=np.intp),
             squared=np.array([spec.base == "squared" for spec in radial_specs], dtype=np.bool_),
             rates=np.array([spec.rate for spec in radial_specs], dtype=np.float64),
-            factors=1.0 / self.scales,
+            factors=factors,
         )
 
     def forms(self, a: Array, kernels: Indices | None = None) -> Array:
@@ -277,10 +283,7 @@ class KernelMap:
         chosen = np.arange(len(self.specs))
         if kernels is not None:
             chosen = np.asarray(kernels, dtype=np.int64)
-        out = np.zeros(len(self.specs))
-        z = (a @ rows)[layout.columns]
-        squares = np.bincount(layout.owner, z * z, minlength=layout.linear.size)
-        out[layout.linear] = squares * layout.factors[layout.linear]
+        out: Array = layout.slopes @ (a @ rows) ** 2
         radial = np.flatnonzero(np.isin(layout.radial, chosen))
         for part in pieces(radial, max(1, int(_PAIRS / a.size**2))):
             check_cancelled()
@@ -307,12 +310,7 @@ class KernelMap:
             return self.subset(kernels).products(a)
         layout = self.layout
         rows = self.rows
-        out = np.empty((len(self.specs), len(rows)))
-        if layout.linear.size:
-            seen = rows.T[layout.columns]
-            seen *= ((seen @ a) * layout.factors[layout.linear][layout.owner])[:, None]
-            starts = np.searchsorted(layout.owner, np.arange(layout.linear.size))
-            out[layout.linear] = np.add.reduceat(seen, starts, axis=0)
+        out: Array = layout.slopes.multiply(a @ rows) @ rows.T
         for members in pieces(np.concatenate([layout.radial, layout.other]), _KERNELS):
             for part, block in self._blocks(members, rows):
                 out[np.ix_(members, part)] = block @ a
@@ -339,8 +337,7 @@ class KernelMap:
             for part, block in self._blocks(members, rows):
                 out[part] += np.tensordot(theta[members], block, 1)
         mirror(out)
-        linear_weights = weights[layout.linear][layout.owner]
-        c = np.bincount(layout.columns, linear_weights, minlength=rows.shape[1])
+        c = theta @ layout.slopes
         for columns in pieces(np.flatnonzero(c > 0.0), _COLUMNS):
             scaled = rows[:, columns] * np.sqrt(c[columns])
             out += scaled @ scaled.T
@@ -354,13 +351,9 @@ class KernelMap:
         """
         layout = self.layout
         out = np.zeros((len(new), len(duals)))
-        if layout.linear.size:
-            linear_weights = (weights * layout.factors)[:, layout.linear]
-            for t, of_machine in enumerate(linear_weights):
-                c = np.bincount(
-                    layout.columns, of_machine[layout.owner], minlength=self.rows.shape[1]
-                )
-                out[:, t] += new[:, : c.size] @ (c * (duals[t] @ self.rows))
+        if layout.slopes.nnz:
+            slopes = (weights @ layout.slopes) * (duals @ self.rows)
+            out += new[:, : slopes.shape[1]] @ slopes.T
         others = np.concatenate([layout.radial, layout.other])
         for members in pieces(others[weights[:, others].any(axis=0)], _KERNELS):
             member_weights = weights[:, members]
@@ -420,24 +413,22 @@ class Mapped:
 
     def _repr_html_(self) -> str:
         scales = [f"{scale:.3g}" for scale in self.scales]
-        return kernel_table(repr(self), self.names, self.families, scales, self.notes)
+        return kernel_table(
+            repr(self),
+            self.notes,
+            kernel=self.names,
+            family=self.families,
+            scale=scales,
+        )
 
 
-def kernel_table(
-    title: str,
-    names: Sequence[str],
-    families: Sequence[str],
-    scales: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> str:
+def kernel_table(title: str, notes: Sequence[str] = (), **columns: Sequence[str]) -> str:
     """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
     from pandas import DataFrame  # not at start-up
 
-    columns = {"kernel": names, "family": families}
-    if scales:
-        columns["scale"] = scales
-    table = DataFrame(columns).head(12).to_html(index=False, border=0)
-    more = f"<p>and {len(names) - 12} more</p>" if len(names) > 12 else ""
+    frame = DataFrame(columns)
+    table = frame.head(12).to_html(index=False, border=0)
+    more = f"<p>and {len(frame) - 12} more</p>" if len(frame) > 12 else ""
     remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<p><b>{escape(title)}</b></p>{table}{more}{remarks}"
 
@@ -445,19 +436,18 @@ def kernel_table(
 class Layout(NamedTuple):
     """How sums over kernels are computed without Gram matrices, for three kinds of kernels.
 
-    ``linear`` kernels need no matrix: with z = X'a the form is sum_j z_j^2 over the kernel's
-    ``columns``, which are concatenated with their ``owner``. The weighted sum is X diag(c) X', c_j
-    being the weight of all kernels that see column j. ``radial`` kernels, exponentials at ``rates``
-    of the (``squared``) differences of one column ``where``, are computed row by row, without
-    storing them. All ``other`` kernels, and all that are centred, spherical or on some of the
-    training rows, are computed as blocks of the map. ``factors`` (M,) are the inverse scales.
+    Linear kernels need no matrix: with z = X'a the form is sum_j s_j z_j^2 over the columns that
+    the kernel sees, and the weighted sum is X diag(c) X', c_j being the weight of all kernels that
+    see column j. Their rows of the sparse ``slopes`` (M, d) hold s, the inverse scale, and those of
+    other kernels nothing. ``radial`` kernels, exponentials at ``rates`` of the (``squared``)
+    differences of one column ``where``, are computed row by row, without storing them. All
+    ``other`` kernels, and all that are centred, spherical or on some of the training rows, are
+    computed as blocks of the map. ``factors`` (M,) are the inverse scales.
     """
 
-    linear: Indices
+    slopes: Any
     radial: Indices
     other: Indices
-    columns: Indices
-    owner: Indices
     where: Indices
     squared: Mask
     rates: Array

@@ -170,14 +170,14 @@ def is_scored(blocks: Any) -> bool:
 
 def frobenius_norms(kernels: KernelOperator) -> Array:
     """||K_m|| of every kernel, (M,); where there are features Phi_m, that of Phi_m'Phi_m."""
-    norms = np.empty(kernels.n_kernels)
     source: Any = kernels  # only kernels with Capability.FEATURES have factors
-    for m in range(kernels.n_kernels):
+    norms = np.empty(kernels.n_kernels)
+    for m in range(norms.size):
+        matrix = kernels.gram(m)
         if Capability.FEATURES in kernels.capabilities:
             L = source.factor(m)
-            norms[m] = np.linalg.norm(L @ L.T)
-        else:
-            norms[m] = np.linalg.norm(kernels.gram(m))
+            matrix = L @ L.T
+        norms[m] = np.linalg.norm(matrix)
     return norms
 
 
@@ -529,8 +529,6 @@ class CachedOperator:
         self._part: Products | None = None  # the newest of some kernels
         # Duals and the forms of all kernels, where kernels are not stored.
         self._forms: list[tuple[Array, Array]] = []
-        # Weights, a dual, and their scores.
-        self._scored: tuple[Array, Array, Array] | None = None
         # The newest weights (M,), and the sum with them.
         self._summed: tuple[Array, DenseSum] | None = None
         # The rows that a solver has read, in single precision, if it keeps them.
@@ -623,15 +621,7 @@ class CachedOperator:
             used = np.flatnonzero(weights)
             return weights[used] @ self.matvec(a, used)
         known = self._sum_with(weights)
-        if known is not None:
-            return known.matvec(a)
-        if self._scored is not None and np.array_equal(weights, self._scored[0]):
-            factor, rows = way_between(self._scored[1], a)
-            if not rows.size:
-                return factor * self._scored[2]
-        scores = self.source.decision(weights, a)
-        self._scored = weights.copy(), a.copy(), scores
-        return scores
+        return self.source.decision(weights, a) if known is None else known.matvec(a)
 
     def combine(self, weights: Array) -> WeightedSum:
         """sum_m weights_m K_m for weights (M,), valid until the next call.

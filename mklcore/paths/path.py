@@ -234,26 +234,25 @@ class Path:
         return int(np.argmin(np.abs(logs[:-1] - logs[-1])))
 
     def _repr_html_(self) -> str:
-        param = escape(self.param)
-        name = self.score_name
-        rows = _table_row("th", [param, "kernels", f"train {name}", f"validation {name}", "gap"])
-        for k in range(len(self)):
-            validation = self.val_score[k]
-            gap = 100 * self.relative_gap[k]
-            cells = [
-                f"{self.values[k]:.4g}",
-                str(self.n_nonzero[k]),
-                f"{self.train_score[k]:.4f}",
-                "not measured" if np.isnan(validation) else f"{validation:.4f}",
-                "no certificate" if np.isnan(gap) else f"{gap:.2g} %",
-            ]
-            rows += _table_row("td", cells)
+        from pandas import DataFrame  # not at start-up
+
+        table = DataFrame(
+            {
+                self.param: self.values,
+                "kernels": self.n_nonzero,
+                f"train {self.score_name}": self.train_score,
+                f"validation {self.score_name}": self.val_score,
+                "gap in %": 100 * self.relative_gap,
+            }
+        )
+        rows = table.to_html(
+            index=False,
+            border=0,
+            float_format="{:.4g}".format,
+            na_rep="not known",
+        )
         size = f"{len(self)} points, {len(self.kernel_names)} kernels"
-        return f"<b>path over {param}</b>, {size}<table>{rows}</table>"
-
-
-def _table_row(tag: str, cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+        return f"<b>path over {escape(self.param)}</b>, {size}{rows}"
 
 
 def log_grid(low: float, high: float, n: int) -> Array:

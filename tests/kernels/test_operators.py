@@ -315,7 +315,6 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkey
     stored = clone(model).fit(WIDE, y)
     with monkeypatch.context() as changed:
         changed.setattr("mklcore.kernels.dictionary.QUICK_LIMIT_MB", 0.1)
-        changed.setattr("mklcore.estimators.base._FEWEST_ROWS", 10**9)
         changed.setattr(
             mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built")
         )
