@@ -807,8 +807,3 @@ class ReadOptions:
             raise ParameterError(
                 f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more."
             )
-
-    def use_of(self, name: str) -> str | None:
-        """How the target is read; a column that is left out may still be the target."""
-        use = self.uses.get(name)
-        return None if use == "left out" else use

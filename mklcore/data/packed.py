@@ -267,37 +267,33 @@ def _check_pages(raw: bytes, meta: Any, most: int) -> None:
 def _number(raw: bytes, at: int) -> tuple[int, int]:
     found = shift = 0
     while raw[at] & 128 and shift < 64:
-        found = found | (raw[at] & 127) << shift
-        shift = shift + 7
-        at = at + 1
+        found |= (raw[at] & 127) << shift
+        shift += 7
+        at += 1
     return found | raw[at] << shift, at + 1
 
 
 def _record(raw: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a record, by number, and where it ends."""
+    """The numbers and records in the fields of a record, by number, and where it ends."""
     found: dict[int, Any] = {}
     field = 0
-    while kind := raw[at]:
-        field = field + (kind >> 4)
-        at = at + 1
-        found[field], at = _value(raw, at, kind & 15)
+    while head := raw[at]:
+        field += head >> 4
+        at += 1
+        kind = head & 15
+        if kind in (4, 5, 6):  # whole numbers, their sign in the last bit
+            value, at = _number(raw, at)
+            found[field] = (value >> 1) ^ -(value & 1)
+        elif kind == 8:  # texts
+            length, at = _number(raw, at)
+            at += length
+        elif kind == 12:
+            found[field], at = _record(raw, at)
+        elif kind in (1, 2, 3):  # true, false, a byte
+            at += kind == 3
+        else:
+            raise ValueError("no page begins here")
     return found, at + 1
-
-
-def _value(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true, false
-        return None, at
-    if kind == 3:
-        return None, at + 1
-    if kind in (4, 5, 6):
-        value, at = _number(raw, at)
-        return value >> 1 if not value & 1 else -(value >> 1) - 1, at
-    if kind == 8:
-        length, at = _number(raw, at)
-        return None, at + length
-    if kind == 12:
-        return _record(raw, at)
-    raise ValueError("no page begins here")
 
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"

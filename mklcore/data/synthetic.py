@@ -149,15 +149,17 @@ def make_sequences(
     planted = [(one, None) if isinstance(one, str) else one for one in motifs]
     for i, sign in enumerate(y):
         for m, (motif, place) in enumerate(planted):
-            last = length - len(motif)
+            word = np.array(list(motif))
+            first = 0
+            last = length - len(word)
             if not motif or not 0 <= (place or 0) <= last:
                 raise ParameterError(
                     f"The motif {motif!r} at {place} does not fit into {length} letters."
                 )
-            low = 0 if place is None else max(place - jitter, 0)
-            high = last if place is None else min(place + jitter, last)
-            start = int(rng.integers(low, high + 1))
-            word = np.array(list(motif))
+            if place is not None:
+                first = max(place - jitter, 0)
+                last = min(place + jitter, last)
+            start = int(rng.integers(first, last + 1))
             if sign > 0:
                 positions[i, m] = start
             else:

@@ -265,7 +265,10 @@ class TargetValues(NamedTuple):
 def read_target(table: Table, name: str, settings: ReadOptions) -> TargetValues:
     """The target in a column of a table; DataError, with repairs, if it cannot be one."""
     cells = table.columns[name]
-    found, missing, stray = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
+    use = settings.uses.get(name)
+    if use == "left out":  # a column that is left out may still be the target
+        use = None
+    found, missing, stray = used_as(name, cells, table.decimal, use, table.values)
     is_numeric = found.dtype.kind == "f"
     notes: list[str] = []
     if is_numeric and (sentinel := sentinel_of(name, found)):

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.data.splitting import rare_note
+from mklcore.data.splitting import rare_note, split_rows
 from mklcore.estimators.calibration import calibrate, sigmoids
 from mklcore.paths.folds import folds
 from mklcore.paths.scoring import scorings_for
@@ -143,3 +143,18 @@ def test_a_first_answer_says_which_class_no_score_counts():
     assert found.score == 0.5  # no validation row has the rare class
     assert any("class 'b' (1 row); their rows stay in training" in note for note in found.notes)
     assert set(found.model.classes_) == {"a", "b"}
+
+
+@every("hold_out", ["random", "last", "first"])
+@every("n_owners", [4, 9, 40])
+def test_owners_stay_whole_and_parts_are_about_as_large_as_asked_for(hold_out, n_owners):
+    rng = np.random.default_rng(n_owners)
+    owners = np.concatenate([np.arange(n_owners), rng.integers(n_owners, size=200 - n_owners)])
+    codes = np.arange(200) % 2
+    largest = np.bincount(owners).max()
+    parts = split_rows(codes, 200, (30, 50), 0, hold_out=hold_out, row_groups=owners)
+    assert_array_equal(np.sort(np.concatenate(parts)), np.arange(200))
+    assert sum(len(np.unique(owners[part])) for part in parts) == n_owners
+    assert set(codes[parts[0]]) == {0, 1}
+    for part, size in zip(parts, (120, 30, 50), strict=True):
+        assert 0 < len(part) <= size + 2 * largest

@@ -38,6 +38,7 @@ def test_none_is_a_word_among_words_and_missing_among_numbers():
     content = table("debtors,size,y", words, gaps, COIN)
     data = read_table(content)
     assert "debtors=none" in data.feature_names
+    assert describe_table(table("debtors,y", words, COIN)).marks == ()
     rows = data.encoder.read(b"debtors,size\nnone,1\nguarantor,none\n").X
     place = data.feature_names.index("debtors=none")
     assert rows[:, place].tolist() == [1.0, 0.0]
