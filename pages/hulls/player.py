@@ -10,12 +10,9 @@ exact hull that has arrived).
 from collections.abc import Sequence
 from typing import Any
 
-import streamlit as st
-
 from mklcore.figures import captions
 from mklcore.figures import hulls as drawn_hulls
 from mklcore.figures.hulls import HullLayout, hull_layout
-from mklcore.figures.players import player as player_code
 from mklcore.hkl.stability import Stability
 from mklcore.paths.path import Path
 from pages.shared.export.saved import EarlierHulls
@@ -25,11 +22,11 @@ from pages.shared.session.state import memory
 from pages.shared.values import hulls, tables
 from pages.shared.values.hulls import HullsView, HullView
 from pages.shared.widgets import controls, drawing
-from pages.shared.widgets.players import place
+from pages.shared.widgets.players import follow, place, released
+from pages.shared.widgets.players import hull as hull_picture
 from pages.shared.work import work
 
 KEY = "hull_player"
-_component = st.components.v2.component("hull_player", **player_code("hull")._asdict())
 
 
 def label(value: float) -> str:
@@ -43,17 +40,14 @@ def listen(shown: HullsView) -> None:
     """
     picked = controls.report(KEY, "picked")
     _follow(shown.path, _name(shown))
-    if memory().cursors.hull.takes_pick(picked) and _is_node(shown, str(picked["node"])):
+    if memory().cursors["hull"].takes_pick(picked) and _is_node(shown, str(picked["node"])):
         state.change(hull_node=str(picked["node"]))
 
 
 def _follow(path: Path, name: object) -> None:
     """Take where the cursor of what is called ``name`` was let go into the parameters, once."""
-    cursor = memory().cursors.hull
-    index = cursor.let_go(controls.report(KEY), name, len(path))
-    if index is not None:
-        cursor.said = float(path.values[index])
-        state.change(hull_at=cursor.said)
+    read = lambda report: float(path.values[released(report, len(path))])  # noqa: E731
+    follow("hull", KEY, name, "hull_at", read)
 
 
 def _is_node(shown: HullsView, text: str) -> bool:
@@ -139,7 +133,7 @@ def player(
 
 
 def _turn(name: object, given: object = None) -> int:
-    return memory().cursors.hull.turns(name, state.current().hull_at, given)
+    return memory().cursors["hull"].turns(name, state.current().hull_at, given)
 
 
 def _draw(
@@ -148,15 +142,6 @@ def _draw(
     chosen: list[int],
     **now: Any,
 ) -> None:
-    _component(
-        key=KEY,
-        data={
-            **drawn_hulls.hull_json(
-                layout, states, [j + 1 for j in chosen], dark=drawing.is_dark()
-            ),
-            **now,
-        },
-        default={"report": None, "picked": None},
-        on_report_change=lambda: None,
-        on_picked_change=lambda: None,
-    )
+    numbers = [j + 1 for j in chosen]
+    drawn = drawn_hulls.hull_json(layout, states, numbers, dark=drawing.is_dark())
+    hull_picture(KEY, {**drawn, **now})

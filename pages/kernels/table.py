@@ -36,7 +36,6 @@ from mklcore.parameters import Parameter
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import GRAMS, Params
-from pages.shared.session.state import memory
 from pages.shared.values import dictionaries, tables
 from pages.shared.values.dictionaries import dictionary, grams, made_of, normalisation, parts
 from pages.shared.values.tables import on_stack, table
@@ -198,7 +197,8 @@ def overview(shown: int) -> None:
         ("alignment", bool(pd.isna(measures.target).all())),
     ]
     frame = frame.drop(columns=[name for name, empty in pointless if empty])
-    key = _overview_key(stack.names, shown)
+    # the table begins anew when another control chose the kernel, or there are other kernels
+    key = f"overview_{abs(hash((tuple(stack.names), shown))):x}"
     st.dataframe(
         frame,
         key=key,
@@ -234,18 +234,6 @@ def _warning(traits: Traits, names: Sequence[str], m: int) -> str:
     if traits.few[m]:
         return f"depends on {counted(round(traits.rows[m]), 'row')}"
     return "constant" if traits.constant[m] else ""
-
-
-def _overview_key(names: Sequence[str], shown: int) -> str:
-    """The widget begins anew when another control chose the kernel: its own selection would then be
-    out of date.
-    """
-    overview = memory().overview
-    seen = (hash(tuple(names)), shown)
-    if overview.seen != seen:
-        overview.turn = overview.turn + 1
-        overview.seen = seen
-    return f"overview_{overview.turn}"
 
 
 def pick(key: str) -> None:

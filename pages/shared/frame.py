@@ -156,13 +156,8 @@ def way_out() -> None:
     if not state.current().present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for file, title in (
-            ("lessons", "Lessons"),
-            ("explore", "Explore"),
-            ("compare", "Compare"),
-            ("hulls", "Hulls"),
-        ):
-            state.link(file, title)
+        for address in ("lessons", "explore", "compare", "hulls"):
+            state.link(address, state.PAGES[address].title)
         st.button(
             "Leave the presentation",
             key="leave_below",
@@ -384,18 +379,19 @@ def draw() -> None:
 def _draw() -> None:
     work.begin()
     state.set_layout()
-    page, entry = state.menu()
-    state.begin(entry.address)
+    page, address = state.menu()
+    is_start = address == state.START
+    state.begin(address)
     saved.begin()
-    if entry is state.START:
+    if is_start:
         state.leave_bare()
     else:
         state.end()
     dress()
-    progress = heading(entry.question, tools=entry is not state.START)
+    progress = heading(state.PAGES[address].question, tools=not is_start)
     notices = st.container()
     starting.wait_for(
-        entry.address, comes_along=state.current() == Params() and tables.comes_along(Params())
+        address, comes_along=state.current() == Params() and tables.comes_along(Params())
     )
     if not saved.offer():
         page.run()
@@ -407,7 +403,7 @@ def _draw() -> None:
     # nothing to show.
     with progress, st.container(gap=None, key="progress"):
         with st.container(gap=None, key="compiling"):
-            compiling.line(entry.address)
+            compiling.line(address)
         with st.container(gap=None):
             work.bar()
     starting.drawn()

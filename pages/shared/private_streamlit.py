@@ -39,7 +39,7 @@ _GATHERING = (
 GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
 
 NAMES = {
-    CONTEXT: "the list of pages is made again in every run",
+    CONTEXT: "Back and Forward are not told from other runs",
     RUNTIME: "closed tabs are not noticed, and the app answers this machine alone",
     FILES: "files that were sent stay until their session ends",
     SESSIONS: "pages are sent element by element, and the app answers this machine alone",

@@ -57,12 +57,12 @@ def test_a_link_whose_dictionary_does_not_fit_the_table_is_refused_on_every_page
 
 
 @pytest.mark.threads
-@every("sample, entry, algorithm", zip(SAMPLES, cycle(state.PAGES), cycle(METHODS)))
-def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, entry, algorithm):
+@every("sample, page, algorithm", zip(SAMPLES, cycle(state.PAGES), cycle(METHODS)))
+def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, page, algorithm):
     app = open_app(
-        f"pages/{entry.address}/page.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
+        f"pages/{page}/page.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
     )
-    assert words(app).strip() or entry.address == "home"  # the first screen is one picture
+    assert words(app).strip() or page == "home"  # the first screen is one picture
     assert not app.error
 
 
@@ -226,11 +226,6 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later():
     hull = replace(params, hull_degree=2, hull_at=0.1)
     assert hull.of(*ANSWER) == params.of(*ANSWER)
     assert hull.of(*SEARCH) == Params(data="wine", hull_degree=2)
-
-
-def test_pages_made_outside_of_a_run_are_not_kept():
-    made = state._pages()
-    assert state._pages()["data"] is not made["data"]
 
 
 # What survives and what is dropped

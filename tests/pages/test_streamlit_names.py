@@ -56,7 +56,7 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
         assert private_streamlit.left() == []
         private_streamlit.close("tab")
         assert private_streamlit.run_context() is None
-        assert state._pages()["data"] is not None
+        assert state.page_at("data") is not None
         assert private_streamlit.files() == {}
         private_streamlit.keep_last("tab", 1, 1.0)
         assert private_streamlit.began("tab") == b""

@@ -455,6 +455,7 @@ def _about(
     """
     facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
-    question = next(entry.question for entry in state.PAGES if entry.address == page)
     settings = f"{page}?{urlencode(parameters.link_text(params))}".removesuffix("?")
-    return About(question, tuple(facts), tuple(solved), settings, table.fingerprint)
+    return About(
+        state.PAGES[page].question, tuple(facts), tuple(solved), settings, table.fingerprint
+    )

@@ -358,9 +358,7 @@ def open_file(content: bytes) -> None:
     params, refused = parameters.read_link(screen.link)
     state.set_params(params)
     state.refuse(*refused)
-    memory().next_page = (
-        screen.page if screen.page in {entry.address for entry in state.PAGES} else "explore"
-    )
+    memory().next_page = screen.page if screen.page in state.PAGES else "explore"
     memory().opened = (
         None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)
     )

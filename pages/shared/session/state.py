@@ -7,13 +7,11 @@ A worker may be handed a part of it to lay a result in; the object itself is fou
 
 import hashlib
 import math
-import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path as File
 from typing import Any
 
@@ -72,10 +70,11 @@ class Upload:
 
     name: str
     content: bytes
-    is_stack: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_stack", stacks.is_stack(self.content))
+    @cached_property
+    def is_stack(self) -> bool:
+        """Tell whether it is a stack of ready kernels."""
+        return stacks.is_stack(self.content)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +111,6 @@ class Cursor:
         self.heard = report if new else self.heard
         return new
 
-    def let_go(self, report: Any, name: object, count: int) -> int | None:
-        """Return at which of ``count`` points a player of what is called ``name`` was let go, once;
-        None otherwise.
-        """
-        if not self.is_new(report) or self.name != name:
-            return None
-        return min(max(int(report["index"]), 0), count - 1)
-
     def takes_pick(self, pick: object) -> bool:
         """Tell whether what was clicked in the player is new."""
         new = bool(pick) and pick != self.heard_pick
@@ -137,27 +128,6 @@ class Cursor:
         self.given = given
         self.at = at
         return self.turn
-
-
-@dataclass(frozen=True)
-class Cursors:
-    """The cursor of each player."""
-
-    path: Cursor = field(default_factory=Cursor)
-    methods: Cursor = field(default_factory=Cursor)
-    threshold: Cursor = field(default_factory=Cursor)
-    hull: Cursor = field(default_factory=Cursor)
-    cards: Cursor = field(default_factory=Cursor)
-
-
-@dataclass
-class Overview:
-    """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how
-    often it did.
-    """
-
-    seen: object = None
-    turn: int = 0
 
 
 @dataclass(eq=False)
@@ -191,32 +161,15 @@ class Memory:
     experiment_file: str | None = None  # the file of an experiment that was read last
     # asked for last: experiment, repetitions, seed
     experiment_run: tuple[str, int, int] | None = None
-    cursors: Cursors = field(default_factory=Cursors)
-    overview: Overview = field(default_factory=Overview)
-
-
-class _Here(threading.local):
-    """The run that this thread draws, and what its session remembers: it is asked for 300 times
-    while a page is drawn.
-    """
-
-    run: object = None
-    memory: Memory
-
-
-_here = _Here()
+    # of the players, by name
+    cursors: defaultdict[str, Cursor] = field(default_factory=lambda: defaultdict(Cursor))
 
 
 def memory() -> Memory:
     """Return what this session remembers."""
-    run = private_streamlit.run_context()
-    if run is not None and run is _here.run:
-        return _here.memory
-    found: Memory | None = st.session_state.get(KEY)
-    if found is None:
-        found = st.session_state[KEY] = Memory()
-    _here.run = run
-    _here.memory = found
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Memory()
+    found: Memory = st.session_state[KEY]
     return found
 
 
@@ -255,7 +208,7 @@ def begin(page: str) -> None:
     if not link.begun:
         link.begun = True
         link.empty_means_usual = not query
-        link.is_lost = not query and page != START.address
+        link.is_lost = not query and page != START
         mind.params, mind.refused = read_link(query)
         link.table = query.get(TABLE_PART, "")
     elif turned and not query:
@@ -301,9 +254,8 @@ def end() -> None:
 
 def change(**values: Any) -> None:
     """Set parameters by name, as a step that can be undone."""
-    if any(
-        name in BUILDERS for name in values
-    ):  # at its usual values a builder would hand over to what the table suggests
+    # at its usual values a builder would hand over to what the table suggests
+    if not values.keys().isdisjoint(BUILDERS):
         values.setdefault("recipe", "builders")
     set_params(replace(current(), **values))
 
@@ -377,15 +329,11 @@ def keep_upload(name: str, content: bytes) -> str:
     source = upload_name(content)
     uploads[source] = Upload(name, content)
     uploads.move_to_end(source)
-    while len(uploads) > REMEMBERED_UPLOADS or (
-        len(uploads) > 1 and _megabytes(uploads) > STACK_LIMIT_MB
-    ):
-        uploads.popitem(last=False)
+    room = STACK_LIMIT_MB * 1e6 - sum(len(file.content) for file in uploads.values())
+    while len(uploads) > 1 and (len(uploads) > REMEMBERED_UPLOADS or room < 0):
+        _, gone = uploads.popitem(last=False)
+        room += len(gone.content)
     return source
-
-
-def _megabytes(uploads: OrderedDict[str, Upload]) -> float:
-    return sum(len(file.content) for file in uploads.values()) / 1e6
 
 
 def upload(source: str) -> Upload:
@@ -436,83 +384,60 @@ def keep_text(text: str, longest: int) -> str:
 
 @dataclass(frozen=True)
 class PageEntry:
-    """One page of the app: its address, its name in the menu and the one question it answers."""
+    """One page of the app: its name in the menu, its sign and the one question it answers."""
 
-    address: str
     title: str
     icon: str
     question: str
 
 
-PAGES = (
-    PageEntry(
-        "home",
+PAGES = {
+    "home": PageEntry(
         "Start",
         ":material/home:",
         "See which columns predict, how sure that is, and what a model looks like inside",
     ),
-    PageEntry("data", "Data", ":material/table:", "Which table does the model learn from?"),
-    PageEntry(
-        "kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"
+    "data": PageEntry("Data", ":material/table:", "Which table does the model learn from?"),
+    "kernels": PageEntry(
+        "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"
     ),
-    PageEntry(
-        "explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"
+    "explore": PageEntry(
+        "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"
     ),
-    PageEntry(
-        "compare",
+    "compare": PageEntry(
         "Compare",
         ":material/compare_arrows:",
         "Which method suits this table, and by how much?",
     ),
-    PageEntry(
-        "hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"
+    "hulls": PageEntry(
+        "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"
     ),
-    PageEntry(
-        "theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"
+    "theory": PageEntry(
+        "Theory", ":material/functions:", "What does theory promise, and what comes true?"
     ),
-    PageEntry(
-        "experiments",
-        "Experiments",
-        ":material/science:",
-        "Do the published results come out again?",
+    "experiments": PageEntry(
+        "Experiments", ":material/science:", "Do the published results come out again?"
     ),
-    PageEntry(
-        "predict",
+    "predict": PageEntry(
         "Predict",
         ":material/online_prediction:",
         "What does the model say about a row, and why?",
     ),
-    PageEntry("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
-)
+    "lessons": PageEntry("Lessons", ":material/school:", "What do you expect, and what happens?"),
+}
 
-START = PAGES[0]
-
-
-def _pages() -> dict[str, StreamlitPage]:
-    """Return the pages.
-
-    Outside of a run Streamlit makes them without file and title: such are not kept.
-    """
-    return _kept() if private_streamlit.run_context() else _build()
+START = "home"
 
 
-@cache
-def _kept() -> dict[str, StreamlitPage]:
-    return _build()  # once, because each page asks the disk for its file
-
-
-def _build() -> dict[str, StreamlitPage]:
-    """Build the pages. The first one is the default and lives at ``/``."""
-    return {entry.address: _page(entry) for entry in PAGES}
-
-
-def _page(entry: PageEntry) -> StreamlitPage:
+def page_at(address: str) -> StreamlitPage:
+    """Return the page at an address; the first one is the default and lives at ``/``."""
+    entry = PAGES[address]
     return st.Page(
-        f"pages/{entry.address}/page.py",
+        f"pages/{address}/page.py",
         title=entry.title,
         icon=entry.icon,
-        url_path=entry.address,
-        default=entry is PAGES[0],
+        url_path=address,
+        default=address == START,
     )
 
 
@@ -527,25 +452,23 @@ def set_layout() -> None:
     )
 
 
-def menu() -> tuple[StreamlitPage, PageEntry]:
-    """Draw the menu along the top and return the page asked for with its entry."""
-    # a page notes that it may run, and other sessions run theirs
-    pages = [copy(page) for page in _pages().values()]
-    chosen = st.navigation(pages, position="top")
-    return chosen, next(entry for entry in PAGES if entry.title == chosen.title)
+def menu() -> tuple[StreamlitPage, str]:
+    """Draw the menu along the top and return the page asked for with its address."""
+    chosen = st.navigation(list(map(page_at, PAGES)), position="top")
+    return chosen, chosen.url_path or START
 
 
-def link(file: str, label: str) -> None:
+def link(address: str, label: str) -> None:
     """Draw a link to another page of the app."""
-    st.page_link(_pages()[file], label=label, icon=":material/arrow_forward:")
+    st.page_link(page_at(address), label=label, icon=":material/arrow_forward:")
 
 
-def go(file: str) -> None:
+def go(address: str) -> None:
     """Leave for another page of the app; the parameters stay, and come with its address: Back leads
     to this page.
     """
     memory().link.moved = True
-    st.switch_page(_pages()[file], query_params=link_text(memory().params))
+    st.switch_page(page_at(address), query_params=link_text(memory().params))
 
 
 def leave_bare() -> None:

@@ -118,23 +118,55 @@ FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
 CHART = "path_chart"
 SCORES = "score_chart"
 KEY = "player"
-_player = st.components.v2.component("path_player", **players.player("path")._asdict())
-_bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
-_texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
-_hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
-_playground = st.components.v2.component("playground", **players.player("playground")._asdict())
-_chart = st.components.v2.component("path_chart", **players.player("chart")._asdict())
+SCRIPTS = {
+    "path_player": "path",
+    "path_bars": "bars",
+    "path_texts": "texts",
+    "path_chart": "chart",
+    "hull_player": "hull",
+    "playground": "playground",
+    "compare_player": "compare",
+    "compare_table": "methods",
+}
+_components = {
+    kind: st.components.v2.component(kind, **players.player(script)._asdict())
+    for kind, script in SCRIPTS.items()
+}
+
+
+def component(kind: str, key: str, data: Any, **heard: Callable[[], None]) -> None:
+    """Draw what runs in the browser; each of ``heard`` is called when it reports under that name."""
+    callbacks = {f"on_{name}_change": act for name, act in heard.items()}
+    _components[kind](key=key, data=data, default=dict.fromkeys(heard), **callbacks)
+
+
+def wait() -> None:
+    """Take no report yet: the run that follows reads it."""
+
+
+def follow(
+    player: str, key: str, name: object, field: str, read: Callable[[dict[str, Any]], Any]
+) -> None:
+    """Take where the cursor of a ``player`` of what is called ``name`` was released into a
+    parameter, once; ``read`` makes its value of the browser's report.
+    """
+    cursor = memory().cursors[player]
+    report = controls.report(key)
+    if cursor.is_new(report) and cursor.name == name:
+        cursor.said = read(report)
+        state.change(**{field: cursor.said or None})
+
+
+def released(report: dict[str, Any], count: int) -> int:
+    """Return at which of ``count`` points a player was released."""
+    return min(max(int(report["index"]), 0), count - 1)
 
 
 def listen(path: Path, name: object) -> None:
     """Take the browser's last report about the path called ``name`` into the parameters, once, and
     never beyond its ends.
     """
-    cursor = memory().cursors.path
-    report = controls.report(KEY)
-    if cursor.is_new(report) and cursor.name == name:
-        cursor.said = _reported(path, report)
-        state.change(at=cursor.said)
+    follow("path", KEY, name, "at", lambda report: _reported(path, report))
 
 
 def _reported(path: Path, report: dict[str, Any]) -> float:
@@ -142,7 +174,7 @@ def _reported(path: Path, report: dict[str, Any]) -> float:
     them.
     """
     last = len(path.values) - 1
-    index = min(max(int(report["index"]), 0), last)
+    index = released(report, last + 1)
     position = report.get("position", index)
     if path.param not in FINE or not isinstance(position, int | float) or position == index:
         return float(path.values[index])
@@ -184,23 +216,15 @@ def bars(
         if pick is not None and (report := controls.report(key, "picked")):
             pick(str(report["name"]))
 
-    _bars(key=key, data={**drawn, "chart": chart, "set": name}, on_picked_change=picked)
+    component("path_bars", key, {**drawn, "chart": chart, "set": name}, picked=picked)
 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
     """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions``
     makes them.
     """
-    _texts(
-        key=f"texts_{view.name}",
-        data=player_data.texts(
-            CHART,
-            view.of(path),
-            widths,
-            index,
-        )
-        | {"set": view.name},
-    )
+    drawn = player_data.texts(CHART, view.of(path), widths, index)
+    component("path_texts", f"texts_{view.name}", drawn | {"set": view.name})
 
 
 def chart(key: str, drawn: Mapping[str, Any]) -> None:
@@ -208,7 +232,7 @@ def chart(key: str, drawn: Mapping[str, Any]) -> None:
     says above it.
     """
     panels = [one | {"title": ""} for one in drawn["panels"]]
-    _chart(key=key, data={**drawn, "panels": panels})
+    component("path_chart", key, {**drawn, "panels": panels})
 
 
 def playground() -> None:
@@ -216,7 +240,7 @@ def playground() -> None:
     nothing.
     """
     with st.container(key="playground"):
-        _playground(key="playground_picture", data={})
+        component("playground", "playground_picture", {})
 
 
 def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
@@ -224,17 +248,16 @@ def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
     out.
     """
     if "hull" in drawn:
-        _hull(
-            key=name,
-            data=drawn["hull"],
-            default={"report": None, "picked": None},
-            on_report_change=lambda: None,
-            on_picked_change=lambda: None,
-        )
+        hull(name, drawn["hull"])
         return
-    _chart(key=f"{name}_chart", data=drawn["chart"])
-    _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
-    _texts(key=f"{name}_said", data=drawn["say"])
+    component("path_chart", f"{name}_chart", drawn["chart"])
+    component("path_player", name, drawn["play"], report=wait)
+    component("path_texts", f"{name}_said", drawn["say"])
+
+
+def hull(key: str, drawn: Mapping[str, Any]) -> None:
+    """Draw hulls, as ``hull_json`` lays them out."""
+    component("hull_player", key, drawn, report=wait, picked=wait)
 
 
 # The threshold of two classes
@@ -245,11 +268,8 @@ THRESHOLD_KEY = "threshold_player"
 
 def listen_threshold(steps: Sequence[float], name: object) -> None:
     """Take the threshold at which the slider called ``name`` was let go into the parameters, once."""
-    cursor = memory().cursors.threshold
-    index = cursor.let_go(controls.report(THRESHOLD_KEY), name, len(steps))
-    if index is not None:
-        cursor.said = float(steps[index])
-        state.change(threshold=cursor.said or None)
+    read = lambda report: float(steps[released(report, len(steps))])  # noqa: E731
+    follow("threshold", THRESHOLD_KEY, name, "threshold", read)
 
 
 def threshold(
@@ -262,7 +282,7 @@ def threshold(
 
     ``now`` is the threshold, which is the step number ``at``.
     """
-    turn = memory().cursors.threshold.turns(name, now)
+    turn = memory().cursors["threshold"].turns(name, now)
     play = {**drawn["play"], "index": at, "turn": turn}
     picture({**drawn, "play": play, "say": {**drawn["say"], "index": at}}, THRESHOLD_KEY)
 
@@ -295,9 +315,10 @@ def player(
             "sets": {view.name: view.of(exact)[0] for view in views},
             "hollow": not exact.statuses[0].ok,
         }
-    _player(
-        key=KEY,
-        data={
+    component(
+        "path_player",
+        KEY,
+        {
             "chart": CHART,
             "charts": [CHART, SCORES],
             **player_data.slider(path, index=here.index),
@@ -305,10 +326,9 @@ def player(
             "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
             "log": path.param != "p",
             "sign": symbol(path.param),
-            "turn": memory().cursors.path.turns(name, state.current().at),
+            "turn": memory().cursors["path"].turns(name, state.current().at),
         },
-        default={"report": None},
-        on_report_change=lambda: None,
+        report=wait,
     )
 
 
@@ -320,20 +340,13 @@ def player(
 
 METHODS_CHART = "compare_chart"
 METHODS_KEY = "compare_player"
-_slider = st.components.v2.component("compare_player", **players.player("compare")._asdict())
-_table = st.components.v2.component("compare_table", **players.player("methods")._asdict())
-_methods_chart = st.components.v2.component("compare_chart", **players.player("chart")._asdict())
 Drawn = dict[str, dict[str, Any]]
 
 
 def listen_methods(found: SharedSlider, name: object) -> None:
     """Take the browser's last report about the methods called ``name`` into the parameters, once."""
-    cursor = memory().cursors.methods
-    report = controls.report(METHODS_KEY)
-    if cursor.is_new(report) and cursor.name == name:
-        text = found.text(float(report.get("position", report["index"])))
-        cursor.said = text
-        state.change(methods_at=text)
+    read = lambda report: found.text(float(report.get("position", report["index"])))  # noqa: E731
+    follow("methods", METHODS_KEY, name, "methods_at", read)
 
 
 def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
@@ -361,23 +374,20 @@ def slider(
     elif found.shared:
         label = captions.label(found.shared, found.value(here.position))
     place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
-    turn = memory().cursors.methods.turns(name, state.current().methods_at)
-    _slider(
-        key=METHODS_KEY,
-        data={**made["lead"], "place": place, "turn": turn},
-        default={"report": None},
-        on_report_change=lambda: None,
+    turn = memory().cursors["methods"].turns(name, state.current().methods_at)
+    component(
+        "compare_player", METHODS_KEY, {**made["lead"], "place": place, "turn": turn}, report=wait
     )
 
 
 def methods_chart(made: Drawn) -> None:
     """Draw weights above scores of every method."""
-    _methods_chart(key=METHODS_CHART, data=made["chart"])
+    component("path_chart", METHODS_CHART, made["chart"])
 
 
 def table(made: Drawn) -> None:
     """Draw facts and kernel weights of every method, which follow the slider."""
-    _table(key=f"{METHODS_KEY}_table", data=made["methods"])
+    component("compare_table", f"{METHODS_KEY}_table", made["methods"])
 
 
 # What stands behind a cursor
