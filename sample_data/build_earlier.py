@@ -51,7 +51,7 @@ def solved_hulls(params: Params) -> saved.EarlierHulls:
     with work.inline():
         path = hulls.get(params).value
     work.WORK.clear()
-    return player.to_keep(hulls.HullsView(path, params, waiting=False, provisional=False))
+    return player.to_keep(hulls.HullsView(path, params))
 
 
 def answers(samples: Iterable[str]) -> dict[str, saved.Seen]:

@@ -425,7 +425,6 @@ def hull_json(
         "ticks": None,
         "turn": 1,
         "selected": "",
-        "waiting": False,
         "tells": False,
         "hue": style.readable(style.family_hues()["hkl"], dark),
     }

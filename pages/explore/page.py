@@ -338,25 +338,10 @@ def where(found: Exploration, point: Path, index: int) -> str:
             f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: "
             "mean over folds."
         )
-        return f"{about}{edge(found)}"
+        return f"{about} {players.edge(found.path, index)}".rstrip()
     return (
         f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is "
         f"{fitted}."
-    )
-
-
-def edge(found: Exploration) -> str:
-    """Whether the best value may be beyond those tried."""
-    path = found.path
-    k = found.index
-    if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
-        return ""
-    if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
-        return ""
-    end = "below" if path.values[k] == min(path.values) else "above"
-    return (
-        f" The best {captions.symbol(path.param)} may lie {end} the range tried. Type a value "
-        "of it to look there."
     )
 
 

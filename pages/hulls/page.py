@@ -42,8 +42,7 @@ def cursor(shown: hulls.HullsView) -> None:
     params = state.current()
     exact = None
     here = players.place(shown.path, params.hull_at)
-    wanted = here.exact and not shown.waiting and not shown.provisional
-    if wanted:
+    if here.exact and not shown.provisional:
         exact = hulls.exact(shown, here.value)
     between = exact.value if isinstance(exact, Ready) else None
     hull = between or hulls.at(shown, here.index)
@@ -58,7 +57,7 @@ def cursor(shown: hulls.HullsView) -> None:
         view.missing(exact, here.value, hull.value)
     view.facts(shown, hull)
     view.figures(shown, hull)
-    if not (shown.waiting or shown.provisional):
+    if not shown.provisional:
         view.ranking(shown, hull)
         view.stability(shown, hull)
         view.terms(shown, hull)
@@ -205,14 +204,13 @@ def main() -> None:
     found = request()
     if isinstance(found, Failed):
         drawing.refusal(found, "hulls_refused")
-    shown = hulls.answer(params, found)
-    if shown is not None:
-        if not shown.waiting:
-            view.says(shown)
+    elif found is not None and found.value is not None:
+        shown = hulls.HullsView(found.value, params)
+        view.says(shown)
         cursor(shown)
-        if not (shown.waiting or shown.provisional):
+        if not shown.provisional:
             view.beside(shown)
-    elif isinstance(found, Pending):
+    elif found is not None:
         st.markdown(drawing.text("waiting_hulls"))
 
 

@@ -62,7 +62,7 @@ def _is_node(shown: HullsView, text: str) -> bool:
 
 
 def _name(shown: HullsView) -> object:
-    return hulls.key(shown.params), shown.waiting, shown.provisional
+    return hulls.key(shown.params), shown.provisional
 
 
 def drawn(shown: HullsView) -> tuple[HullLayout, list[dict[str, Any]]]:
@@ -72,13 +72,10 @@ def drawn(shown: HullsView) -> tuple[HullLayout, list[dict[str, Any]]]:
 
     def make() -> tuple[HullLayout, list[dict[str, Any]]]:
         layout = hull_layout(shown.path.estimators, [table.feature_names[j] for j in chosen], pair)
-        return layout, _states(shown, layout)
+        every = [hulls.at(shown, i) for i in range(len(shown.path))]
+        return layout, [_state(shown, hull, layout) for hull in every]
 
     return work.now(("hull states", hulls.key(shown.params), shown.provisional, pair), make)
-
-
-def _states(shown: HullsView, layout: HullLayout) -> list[dict[str, Any]]:
-    return [_state(shown, hulls.at(shown, i), layout) for i in range(len(shown.path))]
 
 
 def _state(shown: HullsView, hull: HullView, layout: HullLayout) -> dict[str, Any]:
@@ -125,7 +122,6 @@ def player(
         hulls.columns(shown.params),
         index=index,
         exact=exact,
-        waiting=shown.waiting,
         selected=selected,
         ticks=ticks,
         turn=_turn(_name(shown), between is not None),

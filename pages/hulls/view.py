@@ -70,16 +70,8 @@ def says_earlier(path: Path, params: Params) -> None:
 
 def at_an_end(path: Path) -> None:
     """Say where the best λ is the last one tried, and a further one may do better."""
-    best = path.first_look
-    beside = 1 if best == 0 else best - 1
-    if not path.can_choose or best not in (0, len(path) - 1) or len(path) < 2:
-        return
-    if path.val_score[best] > path.val_score[beside]:
-        end, other = ("largest", "larger") if best == 0 else ("smallest", "smaller")
-        st.caption(
-            f"The best λ is the {end} one tried: a {other} one may do better. Type it into "
-            "the box for λ."
-        )
+    if said := players.edge(path, path.first_look):
+        st.caption(said)
 
 
 def facts(shown: HullsView, hull: HullView) -> None:
@@ -88,9 +80,8 @@ def facts(shown: HullsView, hull: HullView) -> None:
     params = shown.params
     box, sure, size, score = st.columns([2.0, 3.1, 3.0, 2.1], vertical_alignment="center")
     with box:
-        waits = shown.waiting or shown.provisional
         keep = lambda value: state.change(hull_at=value)  # noqa: E731
-        players.exact_box(shown.path, hull.value, keep, "hull_exact", disabled=waits)
+        players.exact_box(shown.path, hull.value, keep, "hull_exact", disabled=shown.provisional)
     table = tables.table(params)
     tolerance = f"tolerance {fitted.tol:g}, training rows"
     if table.task == "multiclass":
@@ -114,7 +105,7 @@ def facts(shown: HullsView, hull: HullView) -> None:
     )
     with score:
         _scores(shown, hull)
-    if not (shown.waiting or shown.provisional):
+    if not shown.provisional:
         files.pocket(files.of_hull(shown.params, hull), "hulls")
 
 
@@ -131,15 +122,8 @@ def _scores(shown: HullsView, hull: HullView) -> None:
         + ("  \n:small[:gray[refitted by least squares]]" if hull.fitted.refit else "")
         + (f"  \n:small[○ {unsure}]" if (unsure := hulls.higher_unsure(shown, hull)) else "")
     )
-    if not shown.waiting:
-        point = (hulls.key(shown.params), hull.value)
-        drawing.once(
-            shown.params,
-            point,
-            name,
-            "λ",
-            lambda: hulls.test_score(shown.params, hull),
-        )
+    point = (hulls.key(shown.params), hull.value)
+    drawing.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
 
 
 def missing(found: Pending | Failed, value: float, drawn: float) -> None:
@@ -200,9 +184,7 @@ def node(shown: HullsView, hull: HullView, asked: str) -> None:
         sure = hull.fitted.certified_
         dark = drawing.is_dark()
         figure = component_plot(part.axes, values, part.names, title, certified=sure, dark=dark)
-        drawing.show(
-            drawing.dimmed(figure, dark=dark) if shown.waiting else figure, "hull_component", 260
-        )
+        drawing.show(figure, "hull_component", 260)
 
 
 def figures(shown: HullsView, hull: HullView) -> None:
@@ -217,17 +199,14 @@ def figures(shown: HullsView, hull: HullView) -> None:
             "Relevance of the columns",
             "Relevance",
         )
-        if not shown.waiting:
-            made = player.drawn(shown)
-            index = shown.path.nearest(hull.value)
-            files.hulls_file(
-                state.current(),
-                shown.path,
-                made,
-                chosen,
-                hulls.METHOD,
-                index=index,
-            )
+        files.hulls_file(
+            state.current(),
+            shown.path,
+            player.drawn(shown),
+            chosen,
+            hulls.METHOD,
+            index=shown.path.nearest(hull.value),
+        )
 
 
 def every_node(hull: HullView) -> None:

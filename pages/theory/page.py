@@ -419,7 +419,7 @@ def measured(params: Params, picture: Picture) -> Any:
         own,
     )
     if (kept := work.peek(key)) is not None:
-        return kept.value
+        return kept
     kernels = HULL_COLUMNS if picture.of_columns else dictionaries.grams(params).n_kernels
     rows = len((tables.split(params) if picture.of_columns else dictionaries.parts(params)).train.y)
     if kernels * rows**2 > SMALL and not drawing.pressed("Measure", "measure", key, type="primary"):

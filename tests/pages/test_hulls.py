@@ -203,12 +203,9 @@ def path():
     return fit_path(HKLRegressor(), X, X[:, 0], "lam", [10.0, 1.0, 0.1], X, X[:, 0])
 
 
-def view(path, provisional=False):
-    return hulls.HullsView(path, Params(), waiting=False, provisional=provisional)
-
-
-def certificate(path, model, lam, provisional=False):
-    return hulls.certificate(view(path, provisional), hulls.HullView(lam, model, 0.0, 0.0))
+def certificate(path, model, lam):
+    shown = hulls.HullsView(path, Params())
+    return hulls.certificate(shown, hulls.HullView(lam, model, 0.0, 0.0))
 
 
 def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(path):
@@ -217,13 +214,9 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     with pytest.warns(NotConvergedWarning):
         model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
     assert model.status_ is Status.MAX_NODES
-    assert "not even the **necessary** condition holds" in certificate(
-        path, model, 1e-5, provisional=True
-    )
+    assert "not even the **necessary** condition holds" in certificate(path, model, 1e-5)
     whole = HKLRegressor(lam=0.1, search="necessary").fit(X, X[:, 0])
-    assert "only the **necessary** condition is checked" in certificate(
-        path, whole, 0.1, provisional=True
-    )
+    assert "only the **necessary** condition is checked" in certificate(path, whole, 0.1)
 
 
 def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page(path):
@@ -243,7 +236,8 @@ def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page(pat
 
 def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one(path):
     def said(scores, *statuses):
-        shown = view(replace(path, val_score=np.array(scores), statuses=statuses))
+        scored = replace(path, val_score=np.array(scores), statuses=statuses)
+        shown = hulls.HullsView(scored, Params())
         return hulls.higher_unsure(shown, hulls.at(shown, 0))
 
     sure = Status.CONVERGED
@@ -372,7 +366,7 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there():
     wait_until(lambda: data_of(app)["exact"] is not None, app)
     assert app.query_params["hull_at"] == repr(value)
     drawn = data_of(app)
-    found = work.peek(("hull at", hulls.key(memory(app).params), value)).value
+    found = work.peek(("hull at", hulls.key(memory(app).params), value))
     assert drawn["exact"]["label"] == "λ = 0.0123"
     assert drawn["exact"]["certified"]
     params = memory(app).params
@@ -453,7 +447,7 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     app = ready(**SMALL)
     settled(press(app, "hull_beside"))
     params = memory(app).params
-    found = work.peek(("beside hulls", hulls.key(params))).value
+    found = work.peek(("beside hulls", hulls.key(params)))
     assert [one.model.name for one in found[1:]] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5
@@ -555,23 +549,16 @@ def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis):
 
 
 @pytest.mark.threads
-def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeypatch):
+def test_grid_and_node_are_in_the_link_and_other_settings_have_other_hulls():
     app = ready(**SMALL)
     put(app, "field_hull_node", "9^1")
     put(app, "field_hull_pair", [2, 3])
     assert (app.query_params["hull_node"], app.query_params["hull_pair"]) == ("9^1", "3,4")
     assert data_of(app)["grid"]["numbers"] == [3, 4]
-    with monkeypatch.context() as patch:
-        patch.setattr(work.WORK, "_compiled", lambda: False)
-        put(app, "field_hull_degree", 1)
-        assert data_of(app)["waiting"]
-        assert app.number_input(key="hull_exact").disabled
-        assert "over all **27** kernels" in words(app)
-        go(app, "pages/explore/page.py")
-        go(app, "pages/hulls/page.py")
+    assert "over all **27** kernels" in words(app)
+    put(app, "field_hull_degree", 1)
     wait_for_hulls(app)
     assert "over all **8** kernels" in words(app)
-    assert not data_of(app)["waiting"]
 
 
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session():

@@ -307,7 +307,6 @@ function paintCell(view, state, [a, b, kind, share, extreme, hover], x, y, size)
 export default function ({ parentElement, data, setStateValue }) {
   const view = viewOf(parentElement, newView);
   Object.assign(view, { data, tell: setStateValue, selected: data.selected, width: 0 });
-  view.root.classList.toggle("waiting", data.waiting);
   view.root.style.setProperty("--hue", data.hue);
   const { states, index, turn, exact } = data;
   view.slider.take({ count: states.length, index, turn, between: exact }, setStateValue);

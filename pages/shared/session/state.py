@@ -153,7 +153,6 @@ class Memory:
     places: dict[str, str] = field(default_factory=dict)
     # dictionaries too long for a link
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    hulls: Answered | None = None
     opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
     # points whose test score was asked for
     tests: set[tuple[object, float]] = field(default_factory=set)

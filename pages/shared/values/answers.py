@@ -384,7 +384,7 @@ def _later(
 ) -> Found:
     # what a released cursor looks at once more
     if (known := work.peek((name, key(params)))) is not None:
-        return known
+        return Ready(known)
     whole = get(params, asked)
     if not isinstance(whole, Ready):
         return whole
@@ -400,18 +400,16 @@ def _later(
 
 def best_known(params: Params) -> Exploration | None:
     """The answer as far as it is known by now: with trees beside it once they are there."""
-    found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
-    return None if found is None else found.value
+    return work.peek(("further", key(params))) or work.peek(("answer", key(params)))
 
 
 def known_choices(params: Params) -> Path | None:
     """The best choices of as many kernels as MKL-GOMP takes, where they are known by now: from
     `best_choices`, or from the answer of "Best k kernels".
     """
-    found = work.peek(("best choices", key(params)))
+    found: Path | None = work.peek(("best choices", key(params)))
     if found is not None:
-        path: Path = found.value
-        return path
+        return found
     shared = {control.name for control in METHODS["best_k"].controls}
     settings = tuple(pair for pair in params.settings if pair[0] in shared)
     for over in ("", "s"):

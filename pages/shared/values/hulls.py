@@ -26,8 +26,7 @@ from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.scoring import PairedScore, Predictions, compare_scores, predictions
 from mklcore.problem.driver import Status
 from pages.shared.session import parameters
-from pages.shared.session.parameters import SEARCH, SPLIT, Params, Setting
-from pages.shared.session.state import Answered, memory
+from pages.shared.session.parameters import SEARCH, Params, Setting
 from pages.shared.values import tables
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Pending, Ready
@@ -139,12 +138,7 @@ def key(params: Params) -> Params:
 
 def known(params: Params) -> Path | None:
     """Return the hulls these parameters ask for, None where they are not there."""
-    found = work.peek(_name(params))
-    return None if found is None else found.value
-
-
-def _name(params: Params) -> tuple[Any, ...]:
-    return "hulls", key(params)
+    return work.peek(("hulls", key(params)))
 
 
 def parts(params: Params) -> Split:
@@ -177,7 +171,8 @@ def get(params: Params) -> Ready | Pending | Failed:
         quick.set_params(callback=lambda record: progress())
         rows: Any = _rows(asked, cut.train, chosen)
         y = cut.train.y
-        values = _values(asked, rows, cut.train)
+        # small hulls first: each starts the next
+        values = path_grid(asked, rows, y, "lam", POINTS)[::-1]
         if asked.search != "necessary":
             first = fit_path(
                 quick, rows, y, "lam", values, callback=work.counted(progress, "first hulls")
@@ -186,12 +181,7 @@ def get(params: Params) -> Ready | Pending | Failed:
         validation = cut.validation.X[:, chosen], cut.validation.y
         return fit_path(asked, rows, y, "lam", values, *validation, work.counted(progress, "hulls"))
 
-    return work.get(_name(params), make, title="Hulls", seconds=SECONDS)
-
-
-def _values(asked: Any, rows: Any, train: Dataset) -> Any:
-    # small hulls first: each starts the next
-    return path_grid(asked, rows, train.y, "lam", POINTS)[::-1]
+    return work.get(("hulls", key(params)), make, title="Hulls", seconds=SECONDS)
 
 
 def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
@@ -207,44 +197,15 @@ def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class HullsView:
-    """Hulls to show, the parameters they belong to, and whether they wait for others to take their
-    place.
-
-    ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary
-    condition alone.
-    """
+    """Hulls to show, and the parameters they belong to."""
 
     path: Path
     params: Params
-    waiting: bool
-    provisional: bool
 
-
-def answer(params: Params, found: Ready | Pending | Failed | None) -> HullsView | None:
-    """Return what there is to show: the hulls asked for, else provisional ones, else those before
-    them on the same table.
-    """
-    mind = memory()
-    if isinstance(found, Ready):
-        mind.hulls = Answered(found.value, params)
-        return HullsView(
-            found.value, params, waiting=False, provisional=is_provisional(found.value)
-        )
-    if isinstance(found, Pending) and found.value is not None:
-        return HullsView(found.value, params, waiting=False, provisional=True)
-    before = mind.hulls
-    if before is None or before.params.of(*SPLIT) != params.of(*SPLIT):
-        return None
-    return HullsView(
-        before.path, before.params, waiting=True, provisional=is_provisional(before.path)
-    )
-
-
-def is_provisional(path: Path) -> bool:
-    """Tell whether no point of the path has a gap, because only the necessary condition was asked
-    for.
-    """
-    return bool(np.isnan(path.relative_gap).all())
+    @property
+    def provisional(self) -> bool:
+        """Tell whether no point has a gap, because only the necessary condition was asked for."""
+        return bool(np.isnan(self.path.relative_gap).all())
 
 
 # One hull
@@ -416,8 +377,7 @@ def stability(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
 
 def known_stability(params: Params, hull: HullView) -> Stability | None:
     """Return how stable a selection is, None where nobody has asked."""
-    found = work.peek(_stability_name(params, hull))
-    return None if found is None else found.value
+    return work.peek(_stability_name(params, hull))
 
 
 def _stability_name(params: Params, hull: HullView) -> tuple[Any, ...]:

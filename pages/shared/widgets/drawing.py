@@ -31,7 +31,6 @@ from pages.shared.work.work import Failed, FailedError, Pending, PendingError, R
 # Figures
 
 
-DIMMED = 0.33
 MOST_CLASSES = 12
 # it would cover labels; figures are taken away beside their titles
 CONFIG = {"displayModeBar": False}
@@ -64,29 +63,6 @@ def show(
         alt=figure.layout.meta["alt"],
         config=CONFIG,
     )
-
-
-def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:
-    """Return the figure greyed by a third: it answers an older question while the new answer is
-    computed.
-    """
-    older = go.Figure(figure)
-    veil = style.faded(style.theme(dark).paper, DIMMED)
-    older.add_shape(
-        type="rect",
-        xref="paper",
-        yref="paper",
-        x0=-0.2,
-        x1=1.3,
-        y0=-0.3,
-        y1=1.2,
-        fillcolor=veil,
-        line_width=0,
-    )
-    older.layout.meta["alt"] = (
-        "An older answer, shown until the new one is ready. " + older.layout.meta["alt"]
-    )
-    return older
 
 
 def target_figure(table: Dataset, parts: Split, *, dark: bool = False) -> go.Figure:

@@ -78,6 +78,21 @@ def place(path: Path, at: float | None) -> CursorPlace:
     return CursorPlace(index, float(values[index]) if on_grid else at, exact=not on_grid)
 
 
+def edge(path: Path, k: int) -> str:
+    """Return a sentence where the best point of a path, ``k``, is at its end, and a value beyond
+    those tried may do better; else "".
+    """
+    if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
+        return ""
+    if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
+        return ""
+    end = "below" if path.values[k] == min(path.values) else "above"
+    return (
+        f"The best {symbol(path.param)} may lie {end} the range tried. Type a value of it to look "
+        "there."
+    )
+
+
 # One cursor of several methods
 
 

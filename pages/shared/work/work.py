@@ -663,9 +663,10 @@ def now(key: Hashable, make: Callable[[], T]) -> T:
     return WORK.now(_own(key), make)
 
 
-def peek(key: Hashable) -> Ready | None:
-    """The value of ``key`` if it is there."""
-    return WORK.peek(_own(key))
+def peek(key: Hashable) -> Any:
+    """The value of ``key`` if it is there, else None."""
+    found = WORK.peek(_own(key))
+    return None if found is None else found.value
 
 
 def cancel(key: Hashable) -> None:
