@@ -6,16 +6,22 @@ for any more are removed. Run it after a change of what is usual, of a sample, o
 states.
 """
 
+import gzip
+import json
 import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path as File
+from typing import Any
+
+import numpy as np
 
 from mklcore.answer.explore import explore
+from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.paths.files import write_paths
-from mklcore.paths.path import Path
 from pages.hulls import player
 from pages.shared.export import saved
 from pages.shared.session.parameters import Params
@@ -40,10 +46,10 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
         yield (
             "first_table",
             tables.FIRST_TABLE,
-            lambda: tables.write_first(_folder() / "first_table.json.gz"),
+            lambda: _write_first(_folder() / "first_table.json.gz"),
         )
     file = _folder() / "answers.json.gz"
-    yield "answers", file, lambda file=file: saved.write_answers(file, answers(samples))
+    yield "answers", file, lambda file=file: _write_answers(file, answers(samples))
 
 
 def solved_hulls(params: Params) -> saved.EarlierHulls:
@@ -51,7 +57,8 @@ def solved_hulls(params: Params) -> saved.EarlierHulls:
     with work.inline():
         path = hulls.get(params).value
     work.WORK.clear()
-    return player.to_keep(hulls.HullsView(path, params))
+    layout, states = player.drawn(hulls.HullsView(path, params))
+    return saved.EarlierHulls(path, layout, tuple(states))
 
 
 def answers(samples: Iterable[str]) -> dict[str, saved.Seen]:
@@ -61,14 +68,55 @@ def answers(samples: Iterable[str]) -> dict[str, saved.Seen]:
     }
 
 
-def _write_path(path: Path, file: File) -> None:
-    file.write_bytes(write_paths(path=path))
+def first_made() -> tuple[Dataset, Split]:
+    """The table a new visit begins with, and its rows cut in three."""
+    params = Params()
+    whole = SAMPLES[params.data].load()
+    return whole, three_way_split(
+        whole, params.validation, params.test, params.seed, stratify=params.stratified
+    )
+
+
+def _write_first(file: File) -> None:
+    """Write the first table, and for every part the numbers of its rows."""
+    whole, parts = first_made()
+    rows = [_numbers(whole, part) for part in parts]
+    content = {"X": whole.X.tolist(), "y": whole.y.tolist(), "rows": rows}
+    _write(file, content | {name: getattr(whole, name) for name in tables.FIRST_FACTS})
+
+
+def _numbers(whole: Dataset, part: Dataset) -> list[int]:
+    """Which rows of the table are in a part of it."""
+    return [int(np.flatnonzero((x == whole.X).all(axis=1)).item()) for x in part.X]
 
 
 def _write_hulls(params: Params, file: File) -> None:
+    """Write hulls, and their path beside them in a file of its own."""
     found = solved_hulls(params)
-    _write_path(found.path, file.with_name(file.name.replace(".json.gz", ".npz")))
-    saved.write_hulls(file, found)
+    beside = file.with_name(file.name.replace(".json.gz", ".npz"))
+    beside.write_bytes(write_paths(path=found.path))
+    _write(file, {"layout": asdict(found.layout), "states": found.states})
+
+
+def _write_answers(file: File, found: dict[str, saved.Seen]) -> None:
+    """Write the answers for the samples, and their paths beside all else."""
+    paths = {name: one.path for name, one in found.items()}
+    file.with_name("answers.npz").write_bytes(write_paths(**paths))
+    rest = {
+        name: {
+            "sentence": one.sentence,
+            "index": one.index,
+            "columns": one.columns,
+            "along": one.along.tolist(),
+        }
+        for name, one in found.items()
+    }
+    _write(file, rest)
+
+
+def _write(file: File, content: Any) -> None:
+    """Write JSON, to the same bytes at any time."""
+    file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
 
 
 def _folder() -> File:

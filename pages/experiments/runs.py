@@ -462,15 +462,9 @@ def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcom
     )
     left, right, _ = st.columns([1, 1.4, 3])
     grids.take(lambda: whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
-    right.download_button(
-        "All samples as JSON",
-        lambda: as_json(experiment, outcome),
-        f"{experiment.key}.json",
-        "application/json",
-        key="experiment_json",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    samples = lambda: as_json(experiment, outcome)  # noqa: E731
+    name = f"{experiment.key}.json"
+    controls.download("All samples as JSON", samples, name, "experiment_json", right)
 
 
 # The sidebar

@@ -459,9 +459,7 @@ def setting(params: Params, control: Control) -> None:
     called: Callable[[Any], str] = lambda one: one.replace("_", "-")  # noqa: E731
     if control.kind != "choice":
         kind = st.select_slider
-        is_norm = control.kind == "p"
-        steps = controls.NORMS if is_norm else controls.human_steps(control.low, control.high)
-        choices = sorted({*steps, value} - {""})
+        choices = controls.stops(control, *([value] if value else []))
         called = style.number
     controls.view(
         kind,

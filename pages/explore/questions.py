@@ -290,7 +290,7 @@ def take(
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         known = answers.best_known(params) or found
-        files.answer_file(params, known, table, index if point is found.path else found.index)
+        files.answer_file(params, known, index if point is found.path else found.index)
         frame = pd.DataFrame([one._asdict() for one in found.columns])
         grids.take(frame, "columns", "csv_columns", "Columns as CSV")
         chosen = point is found.path and index == found.index

@@ -85,15 +85,7 @@ def came_earlier(found: saved.EarlierHulls, params: Params) -> None:
         player.player_of(found, params)
         state.end()
         index = players.place(found.path, state.current().hull_at).index
-        made = found.layout, found.states
-        files.hulls_file(
-            params,
-            found.path,
-            made,
-            hulls.columns(params),
-            hulls.METHOD,
-            index=index,
-        )
+        files.hulls_file(params, found.path, (found.layout, found.states), index)
 
     draw()
     st.caption(saved.COMPUTED_EARLIER)

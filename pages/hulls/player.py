@@ -82,12 +82,6 @@ def _state(shown: HullsView, hull: HullView, layout: HullLayout) -> dict[str, An
     return drawn_hulls.player_state(hull.fitted, layout, shown.path.score_name, hull.validation)
 
 
-def to_keep(shown: HullsView) -> EarlierHulls:
-    """Return what a path of hulls looks like, to come with the project."""
-    layout, states = drawn(shown)
-    return EarlierHulls(shown.path, layout, tuple(states))
-
-
 def player_of(found: EarlierHulls, params: Params) -> None:
     """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models
     to click for more.

@@ -123,7 +123,10 @@ def _scores(shown: HullsView, hull: HullView) -> None:
         + (f"  \n:small[○ {unsure}]" if (unsure := hulls.higher_unsure(shown, hull)) else "")
     )
     point = (hulls.key(shown.params), hull.value)
-    drawing.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
+    # drawn along a path it would be used to choose
+    look_once = "Choose λ first, then look once."
+    if drawing.pressed("Show test score", "show_test", point, help=look_once):
+        st.markdown(f"test {name} {drawing.score(name, hulls.test_score(shown.params, hull))}")
 
 
 def missing(found: Pending | Failed, value: float, drawn: float) -> None:
@@ -199,14 +202,8 @@ def figures(shown: HullsView, hull: HullView) -> None:
             "Relevance of the columns",
             "Relevance",
         )
-        files.hulls_file(
-            state.current(),
-            shown.path,
-            player.drawn(shown),
-            chosen,
-            hulls.METHOD,
-            index=shown.path.nearest(hull.value),
-        )
+        index = shown.path.nearest(hull.value)
+        files.hulls_file(state.current(), shown.path, player.drawn(shown), index)
 
 
 def every_node(hull: HullView) -> None:

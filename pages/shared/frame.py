@@ -15,7 +15,7 @@ from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
 from pages.shared.session.state import memory
 from pages.shared.values import tables
-from pages.shared.widgets import drawing
+from pages.shared.widgets import controls, drawing
 from pages.shared.work import compiling, turns, work
 from pages.shared.work.work import PendingError
 
@@ -331,14 +331,11 @@ def _address() -> None:
             "The link does not hold your table: a person who opens it is asked for the file."
         )
     if not saved.missing(state.current()):
-        st.download_button(
+        controls.download(
             "Save",
             saved.saving(),
             f"screen.{saved.ENDING}",
-            "application/zip",
-            key="save",
-            on_click="ignore",
-            icon=":material/download:",
+            "save",
             help=(
                 "One file with table, parameters, path and model. Drop it on the start page "
                 "to open it."

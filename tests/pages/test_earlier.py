@@ -57,7 +57,7 @@ def test_every_answer_is_about_the_settings_of_today():
 
 
 def test_the_first_table_is_what_would_be_read():
-    table, parts = tables.first_made()
+    table, parts = build_earlier.first_made()
     assert tables.first_table(Params().data) == table, AGAIN
     assert tables.first_parts(Params()) == parts, AGAIN
     assert tables.first_table("wine") is None

@@ -16,7 +16,7 @@ import streamlit as st
 
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.thresholds import USUAL
-from mklcore.data.dataset import Dataset, Split, row_fingerprints
+from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
 from mklcore.figures import style
@@ -31,7 +31,7 @@ from pages.shared.session.parameters import ANSWER, METHODS, Params
 from pages.shared.session.state import memory
 from pages.shared.values import answers, hulls, tables
 from pages.shared.values.answers import ComparedMethod
-from pages.shared.widgets import drawing, grids
+from pages.shared.widgets import controls, drawing, grids
 from pages.shared.widgets.drawing import file_name
 from pages.shared.work import work
 
@@ -219,26 +219,10 @@ def _inside(proof: ProofRecord, name: str) -> None:
     found = files(proof)
     st.markdown(drawing.text("proof"))
     one, two = st.columns(2)
-    one.download_button(
-        "The model",
-        found.model,
-        MODEL,
-        "application/zip",
-        key=f"proof_model_{name}",
-        icon=":material/download:",
-        on_click="ignore",
-        width="stretch",
-    )
-    two.download_button(
-        "Its training rows" if proof.stack is None else "Its stack",
-        found.table,
-        found.table_name,
-        "text/csv" if found.target else "application/zip",
-        key=f"proof_rows_{name}",
-        icon=":material/download:",
-        on_click="ignore",
-        width="stretch",
-    )
+    rows = "Its training rows" if proof.stack is None else "Its stack"
+    download = partial(controls.download, width="stretch")
+    download("The model", found.model, MODEL, f"proof_model_{name}", one)
+    download(rows, found.table, found.table_name, f"proof_rows_{name}", two)
     st.code(found.command, language="bash", wrap_lines=True)
     if proof.params.is_upload and proof.stack is None:
         st.caption(drawing.text("proof_upload"))
@@ -277,14 +261,11 @@ def model_button(proof: ProofRecord, found: Exploration) -> str:
     threshold = answers.threshold(proof.params, found)
     if whole and threshold != USUAL:
         found = found.with_threshold(threshold)
-    st.download_button(
+    controls.download(
         "Model",
         lambda: saved(found) if whole else model_file(proof),
         name,
-        "application/zip",
-        key="take_model",
-        icon=":material/download:",
-        on_click="ignore",
+        "take_model",
         help=(
             "Read it with mklcore.load_model; nothing in it is executed. It predicts raw rows "
             "of the table, and holds the training rows, with which kernel models compare."
@@ -302,27 +283,12 @@ def use_buttons(name: str, table: Dataset) -> None:
     # an answer turns logarithms back by itself
     is_logarithm = bool(table.log_of) and name != ANSWER_FILE
     parts = scripts.use_cells(name, table, rows, is_logarithm)
-    script, notebook = st.columns(2)
-    for place, label, make, file, kind in (
-        (script, "Script that predicts", scripts.script, "predict.py", "text/x-python"),
-        (
-            notebook,
-            "Notebook that predicts",
-            scripts.notebook,
-            "predict.ipynb",
-            "application/x-ipynb+json",
-        ),
-    ):
-        place.download_button(
-            label,
-            partial(make, parts),
-            file,
-            kind,
-            key=f"take_{label.split()[0].lower()}",
-            on_click="ignore",
-            icon=":material/download:",
-            help="Predicts your own new rows with the model.",
-        )
+    one, two = st.columns(2)
+    download = partial(controls.download, help="Predicts your own new rows with the model.")
+    script = partial(scripts.script, parts)
+    notebook = partial(scripts.notebook, parts)
+    download("Script that predicts", script, "predict.py", "take_script", one)
+    download("Notebook that predicts", notebook, "predict.ipynb", "take_notebook", two)
     st.code(parts[-1].text, language="python")
 
 
@@ -331,51 +297,31 @@ def use_buttons(name: str, table: Dataset) -> None:
 # It is written once asked for.
 
 
-LABEL = "Save as one file"
-HELP = (
-    "A page that still drags, for mail or a class: it opens without a server, and the rows of "
-    "the table are not in it."
-)
-
-
-def button(
-    make: Callable[[], str],
-    name: str,
-    label: str = LABEL,
-) -> None:
+def button(make: Callable[[], str], name: str, label: str = "Save as one file") -> None:
     """Draw the download; ``make`` knows no session."""
-    st.download_button(
+    controls.download(
         label,
         make,
         f"{file_name(name)}.html",
-        "text/html",
-        key=f"explorable_{file_name(name)}",
-        on_click="ignore",
-        icon=":material/download:",
+        f"explorable_{file_name(name)}",
         type="tertiary",
-        help=HELP,
+        help=(
+            "A page that still drags, for mail or a class: it opens without a server, and the "
+            "rows of the table are not in it."
+        ),
     )
 
 
-def answer_file(params: Params, found: Exploration, table: Dataset, index: int) -> None:
+def answer_file(params: Params, found: Exploration, index: int) -> None:
     """Draw the download of Explore: the path from its cursor on, with its sentence and the columns'
     shares.
     """
-
-    def make() -> str:
-        method = METHODS[params.algorithm]
-        held = found.test
-        rows = (
-            f"{found.learnt_from.n_samples} to learn from, "
-            f"{0 if held is None else held.n_samples} held out"
-        )
-        solved = _problem(answers.solved(method, found))
-        about = _about(
-            params, table, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved]
-        )
-        return found.page(about, index)
-
-    button(make, "Path")
+    method = METHODS[params.algorithm]
+    held_out = 0 if found.test is None else found.test.n_samples
+    rows = f"{found.learnt_from.n_samples} to learn from, {held_out} held out, seed {params.seed}"
+    solved = _problem(answers.solved(method, found))
+    about = _about(params, "explore", ("Rows", rows), [method], [solved])
+    button(lambda: found.page(about, index), "Path")
 
 
 def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, step: int) -> None:
@@ -383,15 +329,9 @@ def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, ste
     page's sentence.
     """
     solved = [one for one in drawn if one.path is not None]
-    algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one in solved)
-    about = _about(
-        params,
-        tables.table(params),
-        "compare",
-        [("Answer", said)] if said else [],
-        list(algorithms),
-        problems(solved),
-    )
+    algorithms = list(dict.fromkeys(METHODS[one.method.algorithm] for one in solved))
+    answer = ("Answer", said or "not there yet")
+    about = _about(params, "compare", answer, algorithms, problems(solved))
     shown = {one.label: one.path for one in solved}
     button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
@@ -408,34 +348,17 @@ def problems(drawn: Sequence[ComparedMethod]) -> list[SolvedProblem]:
     return [_problem(problem, style.joined(labels)) for problem, labels in solved.items()]
 
 
-def hulls_file(
-    params: Params,
-    shown: Path,
-    drawn: Drawn,
-    columns: Sequence[int],
-    method: Algorithm,
-    *,
-    index: int,
-) -> None:
-    """Draw the download of Hulls; ``columns`` of the table enter."""
-    about = _about(
-        params,
-        tables.table(params),
-        "hulls",
-        _rows(params, hulls.parts(params)),
-        [method],
-        [_problem(method)],
-    )
-    numbers = [j + 1 for j in columns]
-    button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
-
-
-def _rows(params: Params, parts: Split) -> tuple[tuple[str, str], ...]:
-    said = (
+def hulls_file(params: Params, shown: Path, drawn: Drawn, index: int) -> None:
+    """Draw the download of Hulls: the path from its cursor on."""
+    parts = hulls.parts(params)
+    rows = (
         f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed "
         f"{params.seed}"
     )
-    return (("Rows", said),)
+    method = hulls.METHOD
+    about = _about(params, "hulls", ("Rows", rows), [method], [_problem(method)])
+    numbers = [j + 1 for j in hulls.columns(params)]
+    button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
 
 def _problem(solved: Algorithm | Variant, title: str = "") -> SolvedProblem:
@@ -444,16 +367,16 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> SolvedProblem:
 
 def _about(
     params: Params,
-    table: Dataset,
     page: str,
-    used: Sequence[tuple[str, str]],
+    used: tuple[str, str],
     algorithms: Sequence[Algorithm],
     solved: Sequence[SolvedProblem],
 ) -> About:
     """Return what the file tells of the table, the rows in use, the algorithms and the way back to
     this screen.
     """
-    facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), *used]
+    table = tables.table(params)
+    facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
     settings = f"{page}?{urlencode(parameters.link_text(params))}".removesuffix("?")
     return About(

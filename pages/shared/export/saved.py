@@ -9,7 +9,6 @@ executed, and sizes are bounded before anything is read.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import io
 import json
@@ -20,7 +19,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -43,9 +42,9 @@ from pages.shared.private_streamlit import plain
 from pages.shared.session import disk_files, parameters, state
 from pages.shared.session.disk_files import KeptFiles, NotKeptError
 from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams, upload_name
-from pages.shared.session.state import Answered, Upload, memory
+from pages.shared.session.state import Upload, memory
 from pages.shared.values import tables
-from pages.shared.values.tables import read_json, write_json
+from pages.shared.values.tables import read_json
 from pages.shared.widgets import controls
 from pages.shared.work import work
 from pages.shared.work.machine import memory_bytes
@@ -341,11 +340,9 @@ def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
 def _model(model: Any) -> bytes:
     if model is None:
         return b""
-    from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
+    from pages.shared.export import files  # with scikit-learn, which a page can be drawn without
 
-    file = io.BytesIO()
-    save_model(file, copy.copy(model))
-    return file.getvalue()
+    return files.saved(model)
 
 
 def open_file(content: bytes) -> None:
@@ -359,9 +356,9 @@ def open_file(content: bytes) -> None:
     state.set_params(params)
     state.refuse(*refused)
     memory().next_page = screen.page if screen.page in state.PAGES else "explore"
-    memory().opened = (
-        None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)
-    )
+    memory().opened = None
+    if screen.path is not None and screen.page != "hulls":
+        memory().opened = screen.path, params
 
 
 def path_of(params: Params) -> Solved | None:
@@ -370,12 +367,8 @@ def path_of(params: Params) -> Solved | None:
     """
     from pages.shared.values import answers  # as above
 
-    opened = memory().opened
-    return (
-        opened.path
-        if opened is not None and answers.key(opened.params) == answers.key(params)
-        else None
-    )
+    path, about = memory().opened or (None, None)
+    return path if about is not None and answers.key(about) == answers.key(params) else None
 
 
 class Reloads:
@@ -628,8 +621,8 @@ class Seen:
 
 def earlier_hulls(params: Params) -> EarlierHulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
-    file = _file(params) and hulls_file(params)
-    return _hulls(file) if file else None
+    there = EARLIER is not None and params.data in SAMPLES
+    return _hulls(hulls_file(params)) if there else None
 
 
 def earlier_answer(params: Params) -> Seen | None:
@@ -649,36 +642,25 @@ def earlier_answers() -> dict[str, Seen]:
 
 def hulls_file(params: Params) -> Path:
     """Return the file for the hulls of these parameters."""
-    return _named(f"hulls_{params.data}", params.of(*SEARCH))
-
-
-def _named(kind: str, asked: Params) -> Path:
     assert EARLIER is not None
-    content = [kind, parameters.link_text(asked), tables.table(asked).fingerprint]
+    kind = f"hulls_{params.data}"
+    asked = parameters.link_text(params.of(*SEARCH))
+    content = [kind, asked, tables.table(params).fingerprint]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
     return EARLIER / f"{kind}_{digest}.json.gz"
-
-
-def _file(params: Params) -> bool:
-    return EARLIER is not None and params.data in SAMPLES
-
-
-@lru_cache(maxsize=128)
-def _path(file: Path) -> Solved | None:
-    try:
-        return read_paths(file.read_bytes())["path"]
-    except (OSError, DataError):  # there is none: it is computed
-        return None
 
 
 @lru_cache(maxsize=16)
 def _hulls(file: Path) -> EarlierHulls | None:
     found = read_json(file)
-    along = _path(file.with_name(file.name.replace(".json.gz", ".npz")))
-    if found is None or along is None:
+    try:
+        along = read_paths(file.with_name(file.name.replace(".json.gz", ".npz")).read_bytes())
+    except (OSError, DataError):  # there is none: it is computed
+        return None
+    if found is None:
         return None
     layout = {name: _tuples(value) for name, value in found["layout"].items()}
-    return EarlierHulls(along, HullLayout(**layout), tuple(found["states"]))
+    return EarlierHulls(along["path"], HullLayout(**layout), tuple(found["states"]))
 
 
 @lru_cache(maxsize=2)
@@ -698,25 +680,3 @@ def _answers(file: Path) -> dict[str, Seen]:
 
 def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-def write_hulls(file: Path, found: EarlierHulls) -> None:
-    """Write hulls; their path is beside them, in a file of its own."""
-    write_json(file, {"layout": asdict(found.layout), "states": found.states})
-
-
-def write_answers(file: Path, found: dict[str, Seen]) -> None:
-    """Write the answers for the samples: their paths beside all else."""
-    file.with_name("answers.npz").write_bytes(
-        write_paths(**{name: one.path for name, one in found.items()})
-    )
-    rest = {
-        name: {
-            "sentence": one.sentence,
-            "index": one.index,
-            "columns": one.columns,
-            "along": one.along.tolist(),
-        }
-        for name, one in found.items()
-    }
-    write_json(file, rest)

@@ -6,8 +6,9 @@ that come from a file are written by ``repr`` only, and text from a file is free
 control signs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -25,8 +26,7 @@ from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import UPLOAD, Params
 from pages.shared.values import answers, dictionaries, hulls, tables
-from pages.shared.widgets import players
-from pages.shared.widgets.drawing import file_name
+from pages.shared.widgets import controls, players
 
 OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
@@ -478,22 +478,9 @@ def draw(params: Params, page: str) -> None:
         return
     text = script(parts)
     one, two = st.columns(2)
-    _take(one, "Script", lambda: text, "mkl_screen.py", "text/x-python")
-    _take(two, "Notebook", lambda: notebook(parts), "mkl_screen.ipynb", "application/x-ipynb+json")
+    take = partial(controls.download, icon=None, width="stretch")
+    take("Script", lambda: text, "mkl_screen.py", "take_mkl-screen-py", one)
+    take("Notebook", lambda: notebook(parts), "mkl_screen.ipynb", "take_mkl-screen-ipynb", two)
     st.code(text, language="python", height=CODE_HEIGHT)
     numbers = "the numbers of this screen" if page in PAGES else "the path of Explore on this table"
     st.caption(f"The script and the notebook compute {numbers} with the library alone.")
-
-
-def _take(
-    place: Any,
-    label: str,
-    make: Callable[[], str],
-    name: str,
-    mime: str,
-) -> None:
-    """Draw a download whose file is made once it is asked for: a file made before may be gone when
-    it is.
-    """
-    key = f"take_{file_name(name)}"
-    place.download_button(label, make, name, mime, key=key, on_click="ignore", width="stretch")

@@ -77,14 +77,6 @@ class Upload:
         return stacks.is_stack(self.content)
 
 
-@dataclass(frozen=True, eq=False)
-class Answered:
-    """A path that was on the screen, and the parameters it answers."""
-
-    path: Path
-    params: Params
-
-
 # What a page remembers between its runs
 
 
@@ -153,9 +145,8 @@ class Memory:
     places: dict[str, str] = field(default_factory=dict)
     # dictionaries too long for a link
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
-    # points whose test score was asked for
-    tests: set[tuple[object, float]] = field(default_factory=set)
+    # the path of a saved screen and the parameters it answers, until its models are fitted again
+    opened: tuple[Path, Params] | None = None
     batch: Upload | None = None
     experiment_file: str | None = None  # the file of an experiment that was read last
     # asked for last: experiment, repetitions, seed

@@ -407,7 +407,8 @@ def _some(params: Params) -> Dataset:
 def test_score(params: Params, hull: HullView) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
-    return float(hull.fitted.score(test.X[:, columns(params)], test.y))
+    measure = lambda: float(hull.fitted.score(test.X[:, columns(params)], test.y))  # noqa: E731
+    return work.now(("test", key(params), hull.value), measure)
 
 
 def rows_caption(params: Params) -> str:

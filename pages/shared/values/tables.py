@@ -62,43 +62,12 @@ def first_parts(params: Params) -> Split | None:
     return found and found[1]
 
 
-def first_made() -> tuple[Dataset, Split]:
-    """Return what is to be kept in the file."""
-    params = Params()
-    whole = SAMPLES[params.data].load()
-    return whole, three_way_split(
-        whole, params.validation, params.test, params.seed, stratify=params.stratified
-    )
-
-
-def write_first(file: File) -> None:
-    """Write the table, and for every part the numbers of its rows."""
-    whole, cut = first_made()
-    rows = [[_first_row(whole, x) for x in part.X] for part in cut]
-    content = {
-        "X": whole.X.tolist(),
-        "y": whole.y.tolist(),
-        "rows": rows,
-    } | {name: getattr(whole, name) for name in FIRST_FACTS}
-    write_json(file, content)
-
-
-def write_json(file: File, content: Any) -> None:
-    """Write what comes with the project, to the same bytes at any time."""
-    file.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
-
-
 def read_json(file: File | None) -> Any:
     """Return what is in a file that comes with the project, None where there is none."""
     try:
         return json.loads(gzip.decompress(file.read_bytes())) if file else None
     except (OSError, ValueError):
         return None
-
-
-def _first_row(whole: Dataset, x: np.ndarray) -> int:
-    (found,) = np.flatnonzero((x == whole.X).all(axis=1))
-    return int(found)
 
 
 @lru_cache(maxsize=1)

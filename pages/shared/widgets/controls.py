@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from mimetypes import guess_type
 from typing import Any
 
 import streamlit as st
@@ -43,6 +44,22 @@ def clicked(key: str) -> list[int]:
     """Return the rows of a table that a person clicked, or a cell of them."""
     chosen = value(key)["selection"]
     return [*(int(row) for row, _ in chosen["cells"]), *map(int, chosen["rows"])]
+
+
+def download(
+    label: str,
+    make: Callable[[], str | bytes],
+    file: str,
+    key: str,
+    place: Any = st,
+    icon: str | None = ":material/download:",
+    **more: Any,
+) -> None:
+    """Draw a download; what is in the ``file`` is made once it is asked for: a file made before may
+    be gone when it is.
+    """
+    kind, _ = guess_type(file)
+    place.download_button(label, make, file, kind, key=key, icon=icon, on_click="ignore", **more)
 
 
 def put(key: str, value: Any) -> None:
@@ -197,47 +214,30 @@ def widget(
     """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a
     person chooses.
     """
-    help_text = control.help or None
+    kind: Callable[..., Any]
     match control.kind:
         case "choice":
+            kind = st.selectbox
             names = {name: name.replace("_", "-") for name in control.choices}
-            view(
-                st.selectbox,
-                control.label,
-                key,
-                value,
-                keep,
-                options=names,
-                help=help_text,
-            )
+            options: dict[str, Any] = {"options": names}
         case "flag":
-            view(st.toggle, control.label, key, value, keep, help=help_text)
+            kind = st.toggle
+            options = {}
         case "integer":
-            low = int(control.low)
-            high = int(control.high)
-            view(
-                st.number_input,
-                control.label,
-                key,
-                int(value),
-                keep,
-                min_value=low,
-                max_value=high,
-                step=1,
-                help=help_text,
-            )
+            kind = st.number_input
+            value = int(value)
+            options = {"min_value": int(control.low), "max_value": int(control.high), "step": 1}
         case _:
-            steps = NORMS if control.kind == "p" else human_steps(control.low, control.high)
-            view(
-                st.select_slider,
-                control.label,
-                key,
-                float(value),
-                keep,
-                options=sorted({*steps, float(value)}),
-                format_func=style.number,
-                help=help_text,
-            )
+            kind = st.select_slider
+            value = float(value)
+            options = {"options": stops(control, value), "format_func": style.number}
+    view(kind, control.label, key, value, keep, help=control.help or None, **options)
+
+
+def stops(control: Control, *more: float) -> list[float]:
+    """Return where the slider of a control stops: at norms, or at round numbers, and at ``more``."""
+    steps = NORMS if control.kind == "p" else human_steps(control.low, control.high)
+    return sorted({*steps, *more})
 
 
 def scoring() -> None:

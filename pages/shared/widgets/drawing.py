@@ -21,8 +21,7 @@ from mklcore.figures import captions, style
 from mklcore.io.catalog import Algorithm, Variant
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
-from pages.shared.session.parameters import SPLIT, Params
-from pages.shared.session.state import memory
+from pages.shared.session.parameters import Params
 from pages.shared.values import tables
 from pages.shared.widgets import controls
 from pages.shared.work import work
@@ -212,14 +211,8 @@ def _ways_to_take(figure: go.Figure, stem: str) -> None:
     left, right = st.columns([1, 1], vertical_alignment="center")
     with left:
         _saver(key=f"saver_{stem}", data={"chart": f"copy_{stem}", "name": stem})
-    right.download_button(
-        "HTML",
-        lambda: page_of(figure),
-        f"{stem}.html",
-        "text/html",
-        key=f"html_{stem}",
-        on_click="ignore",
-    )
+    make = lambda: page_of(figure)  # noqa: E731
+    controls.download("HTML", make, f"{stem}.html", f"html_{stem}", right, icon=None)
     st.plotly_chart(
         figure,
         key=f"copy_{stem}",
@@ -378,26 +371,6 @@ def with_error(name: str, value: float, error: float) -> str:
     places = 1 if percent or not 0 < error < math.inf else max(0, 1 - math.floor(math.log10(error)))
     shown = round(100 * value if percent else value, places) + 0.0  # no minus before a zero
     return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
-
-
-def once(
-    params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]
-) -> None:
-    """Draw the test score of a point once it is asked for: drawn along a path it would be used to
-    choose.
-    """
-    asked = memory().tests
-    if point not in asked:
-        st.button(
-            "Show test score",
-            key="show_test",
-            on_click=asked.add,
-            args=(point,),
-            help=f"Choose {what} first, then look once.",
-        )
-        return
-    reached = work.now(("test", params.of(*SPLIT), point), measure)
-    st.markdown(f"test {name} {score(name, reached)}")
 
 
 def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:

@@ -79,15 +79,8 @@ def take(
     """Draw the button that carries a table away as the file ``file``.csv; a function is called once
     it is pressed.
     """
-    place.download_button(
-        label,
-        lambda: csv(frame() if callable(frame) else frame),
-        f"{file}.csv",
-        "text/csv",
-        key=key,
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    make = lambda: csv(frame() if callable(frame) else frame)  # noqa: E731
+    controls.download(label, make, f"{file}.csv", key, place)
 
 
 def first_rows(table: Dataset) -> pd.DataFrame:

@@ -151,7 +151,7 @@ _components = {
 
 def component(kind: str, key: str, data: Any, **heard: Callable[[], None]) -> None:
     """Draw what runs in the browser; each of ``heard`` is called when it reports under that name."""
-    callbacks = {f"on_{name}_change": act for name, act in heard.items()}
+    callbacks: dict[str, Any] = {f"on_{name}_change": act for name, act in heard.items()}
     _components[kind](key=key, data=data, default=dict.fromkeys(heard), **callbacks)
 
 
