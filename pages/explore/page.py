@@ -453,7 +453,7 @@ def setting(params: Params, control: Control) -> None:
             replace(now, settings=kept) if value == "" else now.with_setting(control.name, value)
         )
 
-    value = dict(params.settings).get(control.name, "")
+    value: Any = dict(params.settings).get(control.name, "")
     kind: Callable[..., Any] = st.selectbox
     choices: list[Any] = list(control.choices)
     called: Callable[[Any], str] = lambda one: one.replace("_", "-")  # noqa: E731

@@ -62,10 +62,11 @@ def _by_column(is_labelled: bool) -> None:
     dark = drawing.is_dark()
     stack = dictionaries.grams(params)
     names = captions.labels(stack.names, stack.families)
-    values = table.looked_at(params).ranks
+    traits = table.measured(params)
+    values = traits.ranks
     title = "effective rank"
     if is_labelled:
-        values = table.measured(params).target
+        values = traits.target
         title = "alignment with the target"
     best = int(np.nanargmax(values))
     st.markdown(
@@ -93,7 +94,7 @@ def show() -> None:
     params = state.current()
     dark = drawing.is_dark()
     stack = dictionaries.grams(params)
-    measures = table.measured(params)
+    traits = table.measured(params)
     train = dictionaries.parts(params).train
     names = captions.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
@@ -106,7 +107,7 @@ def show() -> None:
     with right:
         st.markdown("**Which kernels say the same**")
         drawing.show(
-            alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH
+            alignment_heatmap(traits.between, names, dark=dark), "alignment", 340, MAP_WIDTH
         )
     left, right = st.columns(2, gap="large")
     with left:
@@ -115,7 +116,7 @@ def show() -> None:
         drawing.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
     with right:
         st.markdown("**Eigenvalues, the largest first**")
-        ranking = measures.target if labels is not None else table.looked_at(params).ranks
+        ranking = traits.ranks if labels is None else traits.target
         families = captions.families(stack.names, stack.families)
         hues = [kernel_colours(families, ranking, dark)[shown], style.theme(dark).grey]
         called = [stack.names[shown], "mean of all"]

@@ -51,71 +51,50 @@ FEW_SHARE = 0.1  # of all, in small tables
 
 
 @dataclass(frozen=True, eq=False)
-class Measures:
-    """How the kernels agree with each other (M, M) and with the target (M,), which is NaN where
-    there is no target.
+class Traits:
+    """What is measured on the kernels in use, and what stands out.
+
+    between (M, M): alignments of kernels with each other; target (M,): with the target, NaN where
+    there is none. ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None
+    where it repeats none. constant: which kernels are the same number everywhere. lost: names of
+    kernels of the dictionary that were left out as constant. rows (M,): how many training rows each
+    kernel depends on; few: which depend on next to none.
     """
 
     between: np.ndarray
     target: np.ndarray
-
-
-def measured(params: Params) -> Measures:
-    """Return the alignments of the kernels in use."""
-
-    stack, train = grams(params), parts(params).train
-
-    def compare(progress: Callable[..., None]) -> Measures:
-        if train.task == "novelty":
-            return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
-        return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
-
-    return work.value(("measures", *_kernels(params)), compare, title="Comparing the kernels")
-
-
-def _kernels(params: Params) -> tuple[object, ...]:
-    return params.of(*GRAMS), normalisation(params)
-
-
-@dataclass(frozen=True, eq=False)
-class Traits:
-    """What stands out about the kernels in use.
-
-    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats
-    none. constant: which kernels are the same number everywhere. lost: names of kernels of the
-    dictionary that were left out as constant. rows (M,): how many training rows each kernel depends
-    on; few: which depend on next to none.
-    """
-
     ranks: np.ndarray
     twin: tuple[int | None, ...]
-    constant: tuple[bool, ...]
+    constant: np.ndarray
     lost: tuple[str, ...]
     rows: np.ndarray
-    few: tuple[bool, ...]
+    few: np.ndarray
 
 
-def looked_at(params: Params) -> Traits:
-    """Return effective ranks, repeated and constant kernels."""
+def measured(params: Params) -> Traits:
+    """Return what is measured on the kernels in use."""
+    stack, train = grams(params), parts(params).train
+    asked = () if on_stack(params) else dictionary(params).names
+    kept = set(stack.names)
+    lost = tuple(name for name in asked if name not in kept)
 
-    stack = grams(params)
-    lost = (
-        ()
-        if on_stack(params)
-        else tuple(n for n in dictionary(params).names if n not in set(stack.names))
-    )
-
-    def look(progress: Callable[..., None]) -> Traits:
+    def measure(progress: Callable[..., None]) -> Traits:
+        target = np.full(stack.n_kernels, np.nan)
+        if train.task != "novelty":
+            target = target_alignment(stack, train.y, train.task)
         first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
         twins = tuple(first.get(m) for m in range(stack.n_kernels))
         constant = constant_kernels(stack)
         rows = effective_rows(stack)
         few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
-        return Traits(
-            effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist())
-        )
+        ranks = effective_rank(stack)
+        return Traits(alignment_matrix(stack), target, ranks, twins, constant, lost, rows, few)
 
-    return work.value(("traits", *_kernels(params)), look, title="Looking at the kernels")
+    return work.value(("traits", *_kernels(params)), measure, title="Comparing the kernels")
+
+
+def _kernels(params: Params) -> tuple[object, ...]:
+    return params.of(*GRAMS), normalisation(params)
 
 
 def spectrum(params: Params, index: int) -> np.ndarray:
@@ -181,22 +160,17 @@ def overview(shown: int) -> None:
     """
     params = state.current()
     stack = dictionaries.grams(params)
-    measures = measured(params)
-    traits = looked_at(params)
+    traits = measured(params)
     warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
     frame = pd.DataFrame(
         {
             "kernel": stack.names,
-            "look out": warnings,
-            "alignment": measures.target,
+            "look out": warnings if any(warnings) else None,
+            "alignment": traits.target,
             "rank": traits.ranks,
         }
     )
-    pointless = [
-        ("look out", not any(warnings)),
-        ("alignment", bool(pd.isna(measures.target).all())),
-    ]
-    frame = frame.drop(columns=[name for name, empty in pointless if empty])
+    frame = frame.dropna(axis="columns", how="all")  # what says nothing
     # the table begins anew when another control chose the kernel, or there are other kernels
     key = f"overview_{abs(hash((tuple(stack.names), shown))):x}"
     st.dataframe(
@@ -253,63 +227,47 @@ def look_out() -> None:
     """
     params = state.current()
     names = dictionaries.grams(params).names
-    traits = looked_at(params)
+    traits = measured(params)
+    lost = traits.lost
     repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
-    constant = [
-        *traits.lost,
-        *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one),
-    ]
+    constant = [*lost, *(names[m] for m in np.flatnonzero(traits.constant))]
+    few = [names[m] for m in np.flatnonzero(traits.few)]
     if repeated:
         verb = "repeats" if len(repeated) == 1 else "repeat"
         _offer(
             repeated,
             "duplicates",
-            (
-                f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. "
-                "Which of them a sparse model keeps is chance."
-            ),
+            f"{verb} another one up to a factor: {{}}. Which of them a sparse model keeps is chance.",
         )
     if constant:
         verb, they = ("holds", "it") if len(constant) == 1 else ("hold", "they")
-        was = "was" if len(traits.lost) == 1 else "were"
-        out = f" {counted(len(traits.lost), 'kernel')} {was} left out of the stack."
-        if not traits.lost:
-            out = ""
+        was = "was" if len(lost) == 1 else "were"
+        out = f" {counted(len(lost), 'kernel')} {was} left out of the stack." if lost else ""
         _offer(
             constant,
             "constant",
-            (
-                f"{counted(len(constant), 'kernel')} {verb} the same number for all training "
-                f"rows, so {they} cannot help: {{}}.{out}"
-            ),
+            f"{verb} the same number for all training rows, so {they} cannot help: {{}}.{out}",
         )
-    if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
+    if few:
         verb, says = ("depends", "it says") if len(few) == 1 else ("depend", "they say")
         _offer(
-            [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
+            few,
             "few",
-            (
-                f"{counted(len(few), 'kernel')} {verb} on a few training rows that are far "
-                f"from all others: {{}}. What {says} may be about these rows alone."
-            ),
-            tuple(few.values()),
+            f"{verb} on a few training rows that are far from all others: {{}}. What {says} may be "
+            "about these rows alone.",
         )
 
 
-def _offer(
-    names: list[str],
-    what: str,
-    sentence: str,
-    off: Sequence[str] = (),
-) -> None:
-    """Say it of these kernels, and offer to switch them off, or those named ``off``."""
+def _offer(names: list[str], what: str, sentence: str) -> None:
+    """Say it of these kernels, and offer to switch them off."""
     text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
-    text.info(sentence.format(plain(joined(names, 4))), icon=":material/content_copy:")
+    said = f"{counted(len(names), 'kernel')} {sentence.format(plain(joined(names, 4)))}"
+    text.info(said, icon=":material/content_copy:")
     button.button(
         "Switch off",
         key=f"off_{what}",
         on_click=switch_off,
-        args=(tuple(off or names),),
+        args=(tuple(names),),
         width="stretch",
     )
 
@@ -461,15 +419,13 @@ def entries_of(
             entries.append(_composed(row, data))
             continue
         kernel = _spec(row)
-        listed = str(row.get("columns") or "")
+        listed = str(row.get("columns") or "all")
         if isinstance(kernel, SequenceKernel):
             number = strings.index(listed) if listed in strings else 0
-            entries.append(Entry(replace(kernel, sequence=number), row.get("on") is not False))  # type: ignore[call-arg]
-            continue
-        columns = columns_from_words(
-            str(row.get("columns") or "all"), data.feature_names, named or data.groups
-        )
-        spec = on_columns(_spec(row), columns, named or data.groups)
+            spec: KernelSpec = replace(kernel, sequence=number)  # type: ignore[call-arg]
+        else:
+            columns = columns_from_words(listed, data.feature_names, named or data.groups)
+            spec = on_columns(kernel, columns, named or data.groups)
         entries.append(Entry(spec, row.get("on") is not False))
     return entries
 
@@ -493,13 +449,12 @@ def _composed(row: Row, data: Dataset) -> Entry:
 def _spec(row: Row) -> KernelSpec:
     entry = labels().get(row.get("family") or "", KERNELS["linear"])
     kind: Any = entry.spec
-    given = {
+    given: dict[str, Any] = {
         parameter.name: _given(parameter, row.get(parameter.name)) for parameter in entry.parameters
     }
-    return kind(
-        **given,
-        **({"relative": row.get("median") is not False} if entry.relative else {}),
-    )
+    if entry.relative:
+        given["relative"] = row.get("median") is not False
+    return kind(**given)
 
 
 def _given(parameter: Parameter, value: Any) -> float:

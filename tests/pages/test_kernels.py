@@ -327,7 +327,7 @@ def test_constant_kernels_that_were_left_out_are_switched_off_in_one_click():
 def test_a_kernel_that_hangs_on_a_few_rows_is_flagged():
     column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i % 30 == 3, i % 2) for i in range(120))
     said = kernels(upload(open_app(widths="0", degree="0"), column))
-    assert "1 kernel depends on a few training rows that are far from all others: linear b " in said
+    assert "1 kernel depends on a few training rows that are far from all others: linear b." in said
 
 
 def test_only_kernels_that_a_kind_of_column_has_are_told_of():

@@ -126,6 +126,10 @@ def _is_moves(text: str) -> bool:
 
 FLAG = Rule("yes or no", kind={"yes": True, "no": False}.__getitem__)
 POSITION = Rule("a number above 0", lambda value: value > 0, float)
+NAMED = matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column")
+COLUMNS = matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")
+SEED = whole(0, 9999)
+COUNT = whole(0, 20)
 SOURCE = Rule(
     "the name of a sample or the fingerprint of an uploaded file",
     lambda text: text in SAMPLES or re.fullmatch(UPLOAD + "[0-9a-f]{64}", text),
@@ -151,7 +155,7 @@ class Methods(Mapping[str, Algorithm]):
         return (key for key, method in ESTIMATORS.items() if method.on == "kernels")
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(list(self))
 
     def offered(self, task: str, chosen: str = "") -> list[str]:
         """Return the keys of those that a list for ``task`` shows, and of the ``chosen`` one."""
@@ -354,8 +358,8 @@ def _as_text(control: Control, value: Setting) -> str:
 
 # All parameters
 #
-# One class for the table, its split, its kernels and the model, and one for what a page has of its
-# own. The names of all of them differ, and are those of a link.
+# One class for each stage that values are made in, and all else below them. The names of all
+# parameters differ, and are those of a link.
 
 
 LOW_RANK = "lowrank"  # features of all rows at a few landmarks, in the place of kernels
@@ -388,7 +392,7 @@ class TableParams:
     """What the reading of a table depends on."""
 
     data: str = _param("breast_cancer", SOURCE)
-    target: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    target: str = _param("", NAMED)
     task: str = _param("", choice("", "classification", "regression", "novelty"))
     sheet: str = _param("", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
     encoding: str = _param("", choice(*ENCODINGS))
@@ -406,8 +410,8 @@ class TableParams:
     )
     rare: str = _param("", choice("", "merge", "drop"))
     log: bool = False
-    owners: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
-    weights: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    owners: str = _param("", NAMED)
+    weights: str = _param("", NAMED)
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
     quotes: bool = True
@@ -424,7 +428,7 @@ class SplitParams:
 
     validation: float = _param(0.25, number(0.05, 0.45))
     test: float = _param(0.25, number(0.05, 0.45))
-    seed: int = _param(0, whole(0, 9999))
+    seed: int = _param(0, SEED)
     stratified: bool = True
     hold_out: str = _param(RANDOM, choice(*HOLD_OUT))
     grouping: str = _param(
@@ -447,23 +451,23 @@ class KernelParams:
     together: bool = True
     curved: bool = True
     pairs: bool = True
-    widths: int = _param(5, whole(0, 20))
+    widths: int = _param(5, COUNT)
     linear: bool = True
     degree: int = _param(2, whole(0, 6))
     each: str = _param("auto", one_of(lambda: ("auto", "none", *KERNELS)))
     groups: bool = False
-    laplacians: int = _param(0, whole(0, 20))
+    laplacians: int = _param(0, COUNT)
     others: str = _param("", several_of(other_kernels))
     group_kernels: str = _param("rbf", choice("rbf", "linear", "both"))
     spectrum: int = _param(3, whole(0, 8))
-    places: int = _param(5, whole(0, 20))
-    shift: int = _param(0, whole(0, 20))
+    places: int = _param(5, COUNT)
+    shift: int = _param(0, COUNT)
     bands: int = _param(0, whole(0, 100))
     band_kernels: str = _param("linear", choice("linear", "rbf", "both", "spectral"))
     subspaces: int = _param(0, whole(0, 100))
     subspace_size: int = _param(3, whole(1, 1000))
     subspace_kernel: str = _param("rbf", one_of(lambda: KERNELS))
-    subspace_seed: int = _param(0, whole(0, 9999))
+    subspace_seed: int = _param(0, SEED)
     edited: str = _param("", Rule("kernels, as in rbf0.5m@*", _is_kernels))
     normalise: str = _param(
         "auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none")
@@ -498,40 +502,6 @@ class ModelParams:
 
 
 @dataclass(frozen=True)
-class ExploreParams:
-    """What Explore shows of an answer."""
-
-    at: float | None = _param(None, POSITION)
-    look: str = _param("columns", choice("columns", "path", "inside", "errors"))
-    threshold: float | None = _param(None, number(-1e9, 1e9))
-    cost_false: float = _param(1.0, number(0.0, 1e6))
-    cost_missed: float = _param(1.0, number(0.0, 1e6))
-    column: int = _param(0, whole(0, 99999))
-    term: str = _param(
-        "", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")
-    )
-    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
-    repeats: int = _param(10, whole(2, 100))
-
-
-@dataclass(frozen=True)
-class KernelsParams:
-    """The kernel that Kernels shows."""
-
-    shown: int = _param(0, whole(0, 9999))
-
-
-@dataclass(frozen=True)
-class CompareParams:
-    """The methods of Compare, and where its slider stands."""
-
-    methods: str = _param(
-        USUAL_METHODS, Rule(EXPECTED_METHODS, kind=lambda text: write_methods(read_methods(text)))
-    )
-    methods_at: str = _param("", Rule(EXPECTED_PLACE, kind=_read_place))
-
-
-@dataclass(frozen=True)
 class GridParams:
     """What a path of hulls depends on beside table and split; no kernels but those of its own grid."""
 
@@ -545,14 +515,33 @@ class GridParams:
     hull_more: str = _param("", _settings_of("hkl"))
 
 
-@dataclass(frozen=True)
-class HullsParams:
-    """What Hulls shows of a path of hulls."""
+PLAYGROUND = "playground"  # the lesson before the first: a truth that one makes
 
-    hull_at: float | None = _param(None, POSITION)
-    hull_pair: str = _param(
-        "", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")
+
+@dataclass(frozen=True)
+class Params(GridParams, ModelParams, KernelParams, SplitParams, TableParams):
+    """Everything the screen depends on. A link has the fields of the last class first."""
+
+    # what Explore shows of an answer
+    at: float | None = _param(None, POSITION)
+    look: str = _param("columns", choice("columns", "path", "inside", "errors"))
+    threshold: float | None = _param(None, number(-1e9, 1e9))
+    cost_false: float = _param(1.0, number(0.0, 1e6))
+    cost_missed: float = _param(1.0, number(0.0, 1e6))
+    column: int = _param(0, whole(0, 99999))
+    term: str = _param("", COLUMNS)
+    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    repeats: int = _param(10, whole(2, 100))
+    # the kernel that Kernels shows
+    shown: int = _param(0, SEED)
+    # the methods of Compare, and where its slider stands
+    methods: str = _param(
+        USUAL_METHODS, Rule(EXPECTED_METHODS, kind=lambda text: write_methods(read_methods(text)))
     )
+    methods_at: str = _param("", Rule(EXPECTED_PLACE, kind=_read_place))
+    # what Hulls shows of a path of hulls
+    hull_at: float | None = _param(None, POSITION)
+    hull_pair: str = _param("", COLUMNS)
     hull_term: str = _param("", Rule("a line of text", is_line))
     hull_node: str = _param(
         "",
@@ -560,68 +549,26 @@ class HullsParams:
             r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1"
         ),
     )
-
-
-@dataclass(frozen=True)
-class TheoryParams:
-    """What is measured and drawn on Theory."""
-
+    # what is measured and drawn on Theory
     theory: str = _param("lp", choice("lp", "gomp", "greedy", "hkl"))
     theory_lam: float = _param(0.01, number(1e-6, 1e2))
     theory_share: float = _param(0.1, number(0.001, 0.9))
-    theory_class: int = _param(0, whole(0, 9999))
-
-
-@dataclass(frozen=True)
-class PredictParams:
-    """The row of Predict, and what is changed in it."""
-
+    theory_class: int = _param(0, SEED)
+    # the row of Predict, and what is changed in it
     row: int = _param(1, whole(1, 1_000_000))
     moved: str = _param(
         "", Rule("numbers of columns with their new values, as in 3=1.5,7=0", _is_moves)
     )
-    outcome: int = _param(0, whole(0, 9999))
-
-
-@dataclass(frozen=True)
-class ExperimentParams:
-    """The experiment on the screen."""
-
+    outcome: int = _param(0, SEED)
+    # the experiment on the screen
     experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
-    experiment_seed: int = _param(0, whole(0, 9999))
+    experiment_seed: int = _param(0, SEED)
     experiment_panel: int = _param(0, whole(0, 99))
-
-
-PLAYGROUND = "playground"  # the lesson before the first: a truth that one makes
-
-
-@dataclass(frozen=True)
-class LessonParams:
-    """The lesson on the screen, and how far it is."""
-
+    # the lesson on the screen, and how far it is
     lesson: str = _param("", one_of(lambda: ("", PLAYGROUND, *LESSONS)))
     lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
-
-
-@dataclass(frozen=True)
-class Params(
-    LessonParams,
-    ExperimentParams,
-    PredictParams,
-    TheoryParams,
-    HullsParams,
-    GridParams,
-    CompareParams,
-    KernelsParams,
-    ExploreParams,
-    ModelParams,
-    KernelParams,
-    SplitParams,
-    TableParams,
-):
-    """Everything the screen depends on. A link has the fields of the last class first."""
-
+    # for a room full of people
     present: bool = False
 
     def of(self, *kinds: type) -> "Params":
@@ -674,17 +621,14 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     good: dict[str, Any] = {}
     settings: dict[str, Setting] = {}
     refused: list[str] = []
+    controls = [control for algorithm in METHODS.values() for control in algorithm.controls]
     for name, text in query.items():
-        meant = [
-            control
-            for algorithm in METHODS.values()
-            for control in algorithm.controls
-            if control.name == name
-        ]
+        meant = [control for control in controls if control.name == name]
         expected = RULES[name].expected if name in RULES else "within the range its control shows"
         if name == TABLE_PART:
             continue
-        if not _can_be_sent(name + text):
+        # halves of a sign, which JSON can hold, cannot be sent
+        if (name + text).encode(errors="ignore").decode() != name + text:
             refused.append(
                 f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out."
             )
@@ -701,18 +645,15 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
             except (ValueError, KeyError):
                 usual = getattr(USUAL, name) if name in RULES else meant[0].default
                 refused.append(_refusal(name, text, expected, usual))
-    if "recipe" not in query and any(name in good for name in BUILDERS):
-        usual = {name: getattr(USUAL, name) for name in BUILDERS}
-        good["recipe"] = (
-            ""
-            if any(good.get(name, value) != value for name, value in usual.items())
-            else "builders"
-        )
+    builders = [name for name in BUILDERS if name in good]
+    if "recipe" not in query and builders:
+        moved = any(good[name] != getattr(USUAL, name) for name in builders)
+        good["recipe"] = "" if moved else "builders"
     if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
         refused.append(
             "The link leaves less than a fifth of the rows for training. The usual split is used."
         )
-        good = {name: value for name, value in good.items() if name not in ("validation", "test")}
+        good |= {"validation": USUAL.validation, "test": USUAL.test}
     runs_over = METHODS[good.get("algorithm", "lp")].path_params
     if good.get("path", runs_over[0]) not in runs_over:
         refused.append(
@@ -724,17 +665,6 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
             f"{len(more)} more parts of the link cannot be used. They are left out.",
         ]
     return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
-
-
-def _can_be_sent(text: str) -> bool:
-    """Tell whether ``text`` can be written into a link: halves of a sign, which JSON can hold,
-    cannot.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def upload_name(content: bytes) -> str:
