@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.comparison import Comparison, compare_answers
-from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
 from mklcore.figures.captions import PROVEN
 from mklcore.paths.path import Path
@@ -33,7 +32,8 @@ LINE = 64  # pixels of the sentence that is not there yet
 def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
     """Draw what the comparison comes to, or how many methods it waits for; None until it is there."""
     ready = {one.label: one.found for one in drawn if one.found is not None}
-    waiting = [one for one in drawn if one.found is None and one.failed is None]
+    failed = sum(one.failed is not None for one in drawn)
+    waiting = len(ready) + failed < len(drawn)
     place = st.container(
         key="compare_sentence", height=LINE if waiting else "content", border=False
     )
@@ -42,7 +42,7 @@ def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
         return None
     if len(ready) < 2:
         return None
-    key = "comparison", *(answers.key(one.params) for one in drawn if one.found is not None)
+    key = "comparison", *(answers.key(one.params) for one in drawn if one.found)
     match work.get(
         key, lambda progress: compare_answers(ready), title="Comparison", compiled=False
     ):
@@ -89,12 +89,13 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     players.listen_methods(found, name)
     here = players.shared_place(found, every, state.current().methods_at)
     made = players.drawn(drawn, found)
-    if any(every):
+    any_path = any(every)
+    if any_path:
         lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
         with lead:
-            players.slider(
-                made, found, here, name, scored=all(one.path is None or one.found for one in drawn)
-            )
+            # every path that is drawn has its best point
+            scored = all(one.path is None or one.found for one in drawn)
+            players.slider(made, found, here, name, scored)
         best.button(
             "Each at its best",
             key="compare_best",
@@ -105,9 +106,9 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
         st.caption(slider_sets(found.shared, here.best))
     with st.container(key="compare_figure"):
         players.methods_chart(made)
-        if any(every):
+        if any_path:
             players.table(made)
-    if any(every):
+    if any_path:
         files.methods_file(state.current(), drawn, said, round(here.position))
     state.end()
 
@@ -177,11 +178,9 @@ def behind_best(drawn: Sequence[ComparedMethod]) -> None:
     searched for.
     """
     best = answers.best_k_among(drawn)
-    if best is None:
-        return
-    match answers.excesses(drawn, best):
-        case Ready(found):
-            excess_table(best.path, found)
+    found = None if best is None else answers.excesses(drawn, best)
+    if best is not None and isinstance(found, Ready):
+        excess_table(best.path, found.value)
 
 
 def excess_table(best: Path, found: Mapping[str, Any]) -> None:
@@ -200,8 +199,7 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
     st.markdown(f"**How far from the best {which}?** {compared}.")
     sizes = [f"k = {int(count)}" for count in best.n_nonzero]
     table = pd.DataFrame(dict(found), index=sizes).T.rename_axis("method").reset_index()
-    column = st.column_config.NumberColumn
-    config = {name: column(format="percent") for name in sizes}
+    config = dict.fromkeys(sizes, st.column_config.NumberColumn(format="percent"))
     alt = "By how much the first k kernels of each method are above the best k"
     st.dataframe(table, hide_index=True, column_config=config, alt=alt)
     st.caption(
@@ -238,40 +236,35 @@ def explanation(drawn: Sequence[ComparedMethod]) -> None:
 
 
 def page(params: Params) -> None:
-    """Draw the page for a table with a target."""
+    """Draw the page."""
+    if tables.table(params).task == "novelty":
+        frame.lead_to_data(
+            "This table has no target, so there is no score to compare. Choose a target "
+            "on the Data page."
+        )
+        return
     with st.sidebar:
         sidebar.draw()
     drawn = answers.shown(params)
     found = sentence(drawn)
     drawing.headline(f"{drawing.about(params)}, every method on the same rows and kernels.", params)
     draw_players(drawn, "" if found is None else str(found))
-    for place, one in enumerate(drawn):
-        if one.failed is not None:
-            st.markdown(f"**{plain(one.label)}**")
-            drawing.refusal(one.failed, f"compare_refused_{place}")
     if found is not None:
         results(found, drawn)
         behind_best(drawn)
-        for place, one in enumerate(drawn):
-            if one.found is not None and answers.has_map(one.found):
-                st.markdown(f"**{plain(one.label)}**, over p and C")
-                map_of_norms(one.params, one.found, f"norm_map_{place}")
     for place, one in enumerate(drawn):
-        if one.found is not None:
-            proved = files.of_answer(one.params, one.found, one.found.model)
-            files.pocket(proved, f"method_{place}", f"Check {plain(one.label)} yourself")
+        label = plain(one.label)
+        if one.failed is not None:
+            st.markdown(f"**{label}**")
+            drawing.refusal(one.failed, f"compare_refused_{place}")
+        if one.found is None:
+            continue
+        if found is not None and answers.has_map(one.found):
+            st.markdown(f"**{label}**, over p and C")
+            map_of_norms(one.params, one.found, f"norm_map_{place}")
+        proved = files.of_answer(one.params, one.found, one.found.model)
+        files.pocket(proved, f"method_{place}", f"Check {label} yourself")
     explanation(drawn)
 
 
-if frame.usable_table():
-    if tables.table(state.current()).task == "novelty":
-        st.info(
-            "This table has no target, so there is no score to compare. Choose a target "
-            "on the Data page."
-        )
-        state.link("data", "Go to Data")
-    else:
-        try:
-            page(state.current())
-        except MKLError as error:
-            drawing.refusal(error, "compare_refused")
+frame.with_table(page)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import FEWEST, METHODS, MOST, MethodParams, Params, Setting
@@ -30,8 +29,7 @@ def draw() -> None:
     methods = answers.methods(params)
     _preset(params, methods)
     controls.scoring()
-    labels = parameters.labels(methods, tables.table(params).task)
-    for place, label in enumerate(labels):
+    for place, label in enumerate(parameters.labels(methods, tables.table(params).task)):
         with st.expander(f"{place + 1}. {label}", key=f"method_{place}"):
             _method(params, methods, place)
     st.button(
@@ -43,9 +41,7 @@ def draw() -> None:
         disabled=len(methods) >= MOST,
         help=f"From {FEWEST} to {MOST} methods stand side by side.",
     )
-    apart = [algorithm.label for algorithm in ESTIMATORS.values() if algorithm.on == "table"]
-    if apart:
-        st.caption(f"{style.joined(apart)} works on columns, not on kernels: see Hulls.")
+    st.caption(f"{ESTIMATORS['hkl'].label} works on columns, not on kernels: see Hulls.")
 
 
 def _open(own: Params) -> None:
@@ -77,25 +73,18 @@ def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
     task = tables.table(params).task
     losses = next((c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks), None)
     now = method_of(params.algorithm, params.path, **dict(params.settings))
-    baselines = tuple(
-        MethodParams(name)
-        for name in answers.BASELINES
-        if name in METHODS and name != now.algorithm
-    )
+    baselines = [name for name in answers.BASELINES if name != now.algorithm]
+    sized = [name for name in learners() if "s" in METHODS[name].path_params]
+    ridge = [method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS]
     found = {
         "Four norms": tuple(method_of("lp", p=p) for p in NORMS),
         "All methods and the uniform sum": (
             *map(MethodParams, learners()),
             MethodParams("uniform"),
         )[:MOST],
-        "What Explore shows, and the baselines": (now, *baselines),
-        "Kernel by kernel": tuple(
-            method_of(name, "s") for name in learners() if "s" in METHODS[name].path_params
-        ),
-        "MKL-GOMP and ridge under ℓq norms": (
-            method_of("gomp", "lam"),
-            *(method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS),
-        ),
+        "What Explore shows, and the baselines": (now, *map(MethodParams, baselines)),
+        "Kernel by kernel": tuple(method_of(name, "s") for name in sized),
+        "MKL-GOMP and ridge under ℓq norms": (method_of("gomp", "lam"), *ridge),
         "Convex and concave penalties": (
             method_of("lp", p=1.0),
             MethodParams("smkl"),
@@ -134,33 +123,17 @@ def _preset(params: Params, methods: tuple[MethodParams, ...]) -> None:
 
 def _method(params: Params, methods: tuple[MethodParams, ...], place: int) -> None:
     method = methods[place]
-    algorithm = METHODS[method.algorithm]
     own = answers.method_params(params, method)
 
     def put(changed: MethodParams) -> None:
         _keep([*methods[:place], changed, *methods[place + 1 :]])
 
-    controls.view(
-        st.selectbox,
-        "Method",
-        f"method_{place}_algorithm",
-        method.algorithm,
-        lambda name: put(MethodParams(name)),
-        options=METHODS.offered(tables.table(params).task, method.algorithm),
-        format_func=lambda name: METHODS[name].label,
-        help=algorithm.one_line,
-    )
-    if len(algorithm.path_params) > 1:
-        controls.view(
-            st.segmented_control,
-            "Path over",
-            f"method_{place}_path",
-            method.over,
-            lambda key: put(method_of(method.algorithm, key, **dict(method.settings))),
-            options=list(algorithm.path_params),
-            format_func=captions.symbol,
-            required=True,
-        )
+    def along(path: str) -> None:
+        put(method_of(method.algorithm, path, **dict(method.settings)))
+
+    take = lambda name: put(MethodParams(name))  # noqa: E731
+    controls.method("Method", f"method_{place}_algorithm", method.algorithm, take)
+    controls.path_over(METHODS[method.algorithm], f"method_{place}_path", method.over, along)
 
     def keep(name: str) -> Callable[[Setting], None]:
         return lambda value: put(

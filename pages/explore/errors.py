@@ -86,7 +86,7 @@ def choices(errors: ErrorsByThreshold, costs: tuple[float, float], now: float) -
     """Draw the buttons that take the cheapest threshold, and the usual one."""
     least = errors.cheapest(*costs)
     offered = {f"Take the cheapest, {style.number(least)}": least, "Back to 0": USUAL}
-    with st.container(horizontal=True, gap="small"):
+    with controls.row():
         for label, value in offered.items():
             st.button(
                 label,

@@ -19,7 +19,7 @@ from mklcore.paths.path import Path
 from pages.explore import errors, pictures, questions
 from pages.shared import frame
 from pages.shared.export import saved
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.values import answers, tables
@@ -140,9 +140,7 @@ def show(found: Exploration, params: Params) -> None:
     unranked = found.verdict.relation == NONE
     offered = [name for name in LOOKS if name != "errors" or found.learnt_from.task == "binary"]
     look = params.look if params.look in offered else offered[0]
-    with st.container(
-        key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with controls.row(key="explore_looks"):
         controls.view(
             st.segmented_control,
             "What to look at",
@@ -196,7 +194,7 @@ def show(found: Exploration, params: Params) -> None:
 
 def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
-    drawing.headline(found.verdict.sentence(pictures.bold, plain(drawing.name_of(params))), params)
+    drawing.headline(found.verdict.sentence(bold, plain(drawing.name_of(params))), params)
     drawing.offer_targets(ask=found.verdict.relation == NONE)
     drawing.leaks("explore")
 
@@ -208,7 +206,7 @@ def could_help(found: Exploration) -> None:
     st.markdown(
         f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect "
         "needs more.\n- Columns that have to do with "
-        f"{pictures.bold(found.learnt_from.target_name)}.\n- Another target: a related "
+        f"{bold(found.learnt_from.target_name)}.\n- Another target: a related "
         "column may be easier to predict."
     )
     questions.left_out(state.current())
@@ -359,16 +357,8 @@ def draw_sidebar() -> None:
     params = state.current()
     task = tables.table(params).task
     method = METHODS[params.algorithm]
-    controls.view(
-        st.selectbox,
-        "Algorithm",
-        "field_algorithm",
-        params.algorithm,
-        lambda name: state.change(algorithm=name, path="", at=None),
-        options=METHODS.offered(task, params.algorithm),
-        format_func=lambda name: METHODS[name].label,
-        help=method.one_line,
-    )
+    take = lambda name: state.change(algorithm=name, path="", at=None)  # noqa: E731
+    controls.method("Algorithm", "field_algorithm", params.algorithm, take)
     acting = answers.acting(params)
     first = [control for control in acting if control.name == "loss"]
     offered = [preset for preset in method.presets if task in preset.tasks]
@@ -423,21 +413,11 @@ def presets(params: Params, offered: list[Preset], task: str) -> None:
 def path_over(params: Params) -> None:
     """Draw what the path runs over, where there is a choice."""
     method = METHODS[params.algorithm]
-    if len(method.path_params) > 1:
-        controls.view(
-            st.segmented_control,
-            "Path over",
-            "field_path",
-            answers.runs_over(params).key,
-            lambda name: state.change(
-                path="" if name == method.path_params[0] else name,
-                at=None,
-            ),
-            options=list(method.path_params),
-            format_func=captions.symbol,
-            required=True,
-            help=answers.runs_over(params).help,
-        )
+
+    def take(name: str) -> None:
+        state.change(path="" if name == method.path_params[0] else name, at=None)
+
+    controls.path_over(method, "field_path", answers.runs_over(params).key, take)
 
 
 def setting(params: Params, control: Control) -> None:

@@ -46,7 +46,7 @@ from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from pages.shared.export.saved import Seen
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import ANSWER, Params
 from pages.shared.values import answers
@@ -67,11 +67,6 @@ MOST_PAIRS = 5
 GRAM_ROWS = 160
 SURFACE_ROWS = 500
 Numbers = Mapping[str, int]
-
-
-def bold(name: str) -> str:
-    """A name of the table in a sentence."""
-    return f"**{plain(name)}**"
 
 
 # Columns

@@ -23,7 +23,7 @@ from mklcore.figures import captions, style
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from pages.shared.export import files
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import SPLIT, Params
 from pages.shared.values import answers, tables
@@ -141,7 +141,7 @@ def selected(found: Exploration, params: Params) -> Any:
 
 def named(found: Any) -> None:
     """Draw the columns that a method names."""
-    listed = style.joined([f"**{plain(name)}**" for name in found.names])
+    listed = style.joined(list(map(bold, found.names)))
     st.markdown(f"Stands out: {listed}." if found.names else "No column stands out from noise.")
     st.caption(plain(found.notes[0]))
 
@@ -253,7 +253,7 @@ def logarithm(found: Exploration, table: Dataset) -> None:
     """Offer the logarithm of the target where folds prefer it, and the way back from it."""
     for note in map(Note.of, (*table.notes, *found.notes)):
         if any("log_target" in dict(repair.settings) for repair in note.repairs):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with controls.row():
                 st.caption(plain(note.statement), width="content")
                 drawing.beside(note.repairs, "logarithm")
 
@@ -288,7 +288,7 @@ def take(
     """
     if params.present:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with controls.row():
         known = answers.best_known(params) or found
         files.answer_file(params, known, index if point is found.path else found.index)
         frame = pd.DataFrame([one._asdict() for one in found.columns])

@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.errors import MKLError
 from mklcore.io.catalog import Control
 from mklcore.io.catalog.controls import FIXED_LEVELS
 from pages.hulls import player, view
@@ -23,7 +22,7 @@ def request() -> Ready | Pending | Failed | None:
     """Return the hulls, or how far they are; None where a person has to ask for them first."""
     params = state.current()
     if hulls.known(params) is None and not hulls.is_small(params):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with controls.row():
             if not drawing.pressed(
                 "Compute the hulls", "compute_hulls", hulls.key(params), type="primary"
             ):
@@ -184,8 +183,16 @@ def _setting(control: Control, value: Any) -> None:
     controls.widget(control, value, f"hull_setting_{control.name}", keep)
 
 
-def main() -> None:
-    """Draw the page for a table of columns with a target."""
+def main(params: Params) -> None:
+    """Draw the page."""
+    if tables.on_stack(params):
+        frame.lead_to_data(
+            "Your file is a stack of ready kernels. Hulls multiply columns, and a "
+            "stack has none: bring a table. In Python, `HKLClassifier` and "
+            "`HKLRegressor` also take Gram matrices of your own, one for each column "
+            "and level: an array (p, q + 1, n, n) as `basis`."
+        )
+        return
     with st.sidebar:
         draw_sidebar()
     params = state.current()
@@ -206,17 +213,4 @@ def main() -> None:
         st.markdown(drawing.text("waiting_hulls"))
 
 
-if frame.usable_table():
-    try:
-        if tables.on_stack(state.current()):
-            st.info(
-                "Your file is a stack of ready kernels. Hulls multiply columns, and a "
-                "stack has none: bring a table. In Python, `HKLClassifier` and "
-                "`HKLRegressor` also take Gram matrices of your own, one for each column "
-                "and level: an array (p, q + 1, n, n) as `basis`."
-            )
-            state.link("data", "Go to Data")
-        else:
-            main()
-    except MKLError as error:
-        drawing.refusal(error, "hulls_refused")
+frame.with_table(main)

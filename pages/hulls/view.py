@@ -19,7 +19,7 @@ from mklcore.hkl.stability import HALVES, Stability
 from mklcore.paths.path import Path
 from pages.hulls import player
 from pages.shared.export import files
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import Params
 from pages.shared.values import hulls, tables
@@ -44,9 +44,7 @@ def says(shown: HullsView) -> None:
         return
     found = hulls.verdict(shown)
     if isinstance(found, Ready):
-        st.markdown(
-            found.value.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
-        )
+        st.markdown(found.value.sentence(bold, plain(drawing.name_of(params))))
         st.caption(f"The sentence is about the hull at {where}, which validation rows chose.")
     else:
         st.markdown(f"{about}: the hull at {where} is judged on held-out rows in a moment.")
@@ -195,7 +193,7 @@ def figures(shown: HullsView, hull: HullView) -> None:
     fitted, table = hull.fitted, tables.table(shown.params)
     chosen = hulls.columns(shown.params)
     names = [table.feature_names[j] for j in chosen]
-    with st.container(horizontal=True, gap="small", width=560):
+    with controls.row(width=560):
         drawing.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
         drawing.strip(
             lambda: relevance_bars(fitted.relevance_, names),
@@ -233,11 +231,7 @@ def every_node(hull: HullView) -> None:
         hide_index=True,
         height=280,
         alt="Nodes outside and their way to entering",
-        column_config={
-            "way to entering": st.column_config.ProgressColumn(
-                format="percent", min_value=0.0, max_value=1.0
-            )
-        },
+        column_config={"way to entering": st.column_config.ProgressColumn(format="percent")},
     )
     grids.take(nodes, "hull", "csv_hull", "Nodes as CSV", inside)
     grids.take(sources, "outside", "csv_outside", "Nodes outside as CSV", outside)
@@ -297,9 +291,7 @@ def ranking(shown: HullsView, hull: HullView) -> None:
             height=min(HEIGHT, ROW * (len(frame) + 1) + 2),
             alt=f"{len(frame)} columns, those that move the answer most first",
             column_config={
-                "share": st.column_config.ProgressColumn(
-                    format="percent", min_value=0.0, max_value=1.0
-                ),
+                "share": st.column_config.ProgressColumn(format="percent"),
                 "effect": st.column_config.NumberColumn(
                     format="%.3g", help="In the unit of the target or decision"
                 ),

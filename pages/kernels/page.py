@@ -5,7 +5,6 @@ other.
 import numpy as np
 import streamlit as st
 
-from mklcore.errors import MKLError
 from mklcore.figures import (
     alignment_heatmap,
     captions,
@@ -19,6 +18,7 @@ from pages.kernels import sidebar, table
 from pages.shared import frame
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
+from pages.shared.session.parameters import Params
 from pages.shared.values import dictionaries, tables
 from pages.shared.widgets import controls, drawing
 
@@ -150,15 +150,16 @@ def edit() -> None:
         table.edit()
 
 
-if frame.usable_table():
-    try:
-        with st.sidebar:
-            if tables.on_stack(state.current()):
-                sidebar.stack_words()
-            else:
-                sidebar.draw()
-        forecast()
-        edit()
-        show()
-    except MKLError as error:
-        drawing.refusal(error, "kernels_refused2")
+def page(params: Params) -> None:
+    """Draw the page."""
+    with st.sidebar:
+        if tables.on_stack(params):
+            sidebar.stack_words()
+        else:
+            sidebar.draw()
+    forecast()
+    edit()
+    show()
+
+
+frame.with_table(page)

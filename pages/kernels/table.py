@@ -188,7 +188,7 @@ def overview(shown: int) -> None:
         column_config={
             "kernel": st.column_config.TextColumn(width="medium"),
             "alignment": st.column_config.ProgressColumn(
-                width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
+                width="small", format="%.3f", help="With the target"
             ),
             "rank": st.column_config.NumberColumn(
                 width="small", format="%.1f", help="Effective rank"

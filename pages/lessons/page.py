@@ -26,7 +26,7 @@ def gallery() -> None:
         "lessons start with first steps and become harder; each stands on its own, with the "
         "same numbers for everybody."
     )
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+    with controls.row(border=True):
         st.markdown(
             "**0. Make the truth yourself.** Say by ten bars how much each column "
             "matters, and see which norm finds it."
@@ -179,7 +179,7 @@ def all_lessons() -> None:
 def foot(lesson: Lesson, params: Params) -> None:
     """Draw the ways on and back, the way to begin again for the next class, its link and its file."""
     at = ORDER.index(params.lesson_step)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with controls.row():
         all_lessons()
         st.button(
             "Back",

@@ -14,7 +14,7 @@ from mklcore.answer.thresholds import USUAL
 from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
-from mklcore.errors import KernelError, MKLError
+from mklcore.errors import KernelError
 from mklcore.estimators.conformal import Conformal
 from mklcore.estimators.shapley import Explainer
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
@@ -22,7 +22,7 @@ from pages.predict import batch
 from pages.predict.row import RowColumn, TableRow, columns_of, control, ends
 from pages.shared import frame
 from pages.shared.export import files
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import Params
 from pages.shared.values import answers, tables
@@ -377,7 +377,7 @@ def show(params: Params, found: Exploration) -> None:
     )
     said = answer_about(found, model, params)
     drawing.headline(
-        said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
+        said.verdict.sentence(bold, plain(drawing.name_of(params)))
         if said
         else f"No row was held out, so we cannot say how good the model at {where} is.",
         params,
@@ -441,11 +441,10 @@ def show(params: Params, found: Exploration) -> None:
 def page(params: Params) -> None:
     """Draw the page for a table that can be had."""
     if tables.on_stack(params):
-        st.info(
+        frame.lead_to_data(
             "The kernels in use came as a ready stack, without columns. Predictions need "
             "a table: choose one on Data."
         )
-        state.link("data", "Go to Data")
         return
     match answers.get(params):
         case Ready(found):
@@ -458,8 +457,4 @@ def page(params: Params) -> None:
             drawing.refusal(failed, "predict_refused")
 
 
-if frame.usable_table():
-    try:
-        page(state.current())
-    except MKLError as error:
-        drawing.refusal(error, "predict_refused")
+frame.with_table(page)

@@ -1,6 +1,7 @@
 """The frame of every page: heading, notices, presentation, theme, and the visit that draws them."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -155,7 +156,7 @@ def way_out() -> None:
     """Draw the ways from a presented page: the lessons, the next pages, and out."""
     if not state.current().present:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with controls.row():
         for address in ("lessons", "explore", "compare", "hulls"):
             state.link(address, state.PAGES[address].title)
         st.button(
@@ -210,6 +211,21 @@ def usable_table() -> bool:
     if memory().page != "data":
         state.link("data", "Go to Data")
     return False
+
+
+def with_table(draw: Callable[[Params], None]) -> None:
+    """Draw what needs the table in use, or why it cannot be had, or drawn."""
+    if usable_table():
+        try:
+            draw(state.current())
+        except MKLError as error:
+            drawing.refusal(error, "page_refused")
+
+
+def lead_to_data(why: str) -> None:
+    """Say why a page shows nothing of this table, and lead to another one."""
+    st.info(why)
+    state.link("data", "Go to Data")
 
 
 def is_refused() -> bool:

@@ -344,3 +344,8 @@ def plain(text: object) -> str:
     harmless.
     """
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:])", r"\\\1", str(text))
+
+
+def bold(name: object) -> str:
+    """Return a name from a file in a sentence in Markdown."""
+    return f"**{plain(name)}**"

@@ -93,7 +93,7 @@ def measure_norms(params: Params) -> Callable[..., Any]:
     return measure
 
 
-def draw_norms(params: Params, found: Any) -> Drawn:
+def draw_norms(found: Any) -> Drawn:
     """Return the complexity over p with its bound."""
     measured, bounds = found
     times = measured.mean[-1] / measured.mean[0]
@@ -153,7 +153,7 @@ def measure_sizes(params: Params) -> Callable[..., Any]:
     return measure
 
 
-def draw_sizes(params: Params, found: Any) -> Drawn:
+def draw_sizes(found: Any) -> Drawn:
     """Return the test error over the number of kernels with its bound."""
     path, bounds, top, needed = found
     best = int(np.argmin(path.held_out))
@@ -201,7 +201,7 @@ def measure_steps(params: Params) -> Callable[..., Any]:
     return measure
 
 
-def draw_steps(params: Params, found: Any) -> Drawn:
+def draw_steps(found: Any) -> Drawn:
     """Return the distance to the optimum over the kernels chosen with its bound."""
     path, bounds = found
     axes = {"x_title": "d, kernels chosen", "y_title": "loss above the optimum"}
@@ -279,7 +279,7 @@ def measure_hulls(params: Params) -> Callable[..., Any]:
     return measure
 
 
-def draw_hulls(params: Params, found: Any) -> Drawn:
+def draw_hulls(found: Any) -> Drawn:
     """Return both conditions over λ with the value that they have to be below."""
     values, nodes, conditions = found
     necessary, sufficient = np.array(conditions).T
@@ -318,7 +318,7 @@ class Picture:
     label: str
     paper: str
     measure: Callable[[Params], Callable[..., Any]]
-    draw: Callable[[Params, Any], Drawn]
+    draw: Callable[[Any], Drawn]
     slider: tuple[str, ...] = ()
     needs_target: bool = True
     of_columns: bool = False
@@ -438,13 +438,12 @@ def show(params: Params) -> None:
     """Draw the theorem in use: what is seen, the picture, and what the theorem is about."""
     picture = PICTURES[params.theory]
     if lack := lacking(params, picture):
-        st.info(lack)
-        state.link("data", "Go to Data")
+        frame.lead_to_data(lack)
         return
     with st.sidebar:
         draw_sidebar(params, picture)
     if (found := measured(params, picture)) is not None:
-        drawn = picture.draw(params, found)
+        drawn = picture.draw(found)
         st.markdown(f"{drawing.about(params)}. {drawn.said}")
         if drawn.curves:
             figure = bound_curves(drawn.x, drawn.curves, dark=drawing.is_dark(), **drawn.axes)
@@ -453,17 +452,17 @@ def show(params: Params) -> None:
     st.caption(f"{picture.paper}.")
 
 
-if frame.usable_table():
+def page(params: Params) -> None:
+    """Draw the choice of a theorem, and the one that is chosen."""
     controls.field_view(
         "Theorem",
         "theory",
         kind=st.segmented_control,
-        options=list(PICTURES),
-        format_func=lambda name: PICTURES[name].label,
+        options={name: picture.label for name, picture in PICTURES.items()},
         required=True,
         label_visibility="collapsed",
     )
-    try:
-        show(state.current())
-    except MKLError as error:
-        drawing.refusal(error, "theory_refused")
+    show(params)
+
+
+frame.with_table(page)

@@ -38,7 +38,7 @@ from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path as Solved
 from pages.shared import private_streamlit
-from pages.shared.private_streamlit import plain
+from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import disk_files, parameters, state
 from pages.shared.session.disk_files import KeptFiles, NotKeptError
 from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams, upload_name
@@ -279,7 +279,7 @@ def offer() -> bool:
         ),
         icon=":material/link_off:",
     )
-    with st.container(horizontal=True):
+    with controls.row():
         st.button(
             f"Go on with {plain(name)}",
             key="own_table",
@@ -609,7 +609,6 @@ class Seen:
     @classmethod
     def of(cls, found: Exploration, table: str) -> Self:
         """What is drawn of an answer for a table of this name."""
-        bold = lambda name: f"**{plain(name)}**"  # noqa: E731
         return cls(
             found.verdict.sentence(bold, plain(table)),
             found.path,

@@ -7,13 +7,14 @@ from mimetypes import guess_type
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from mklcore.figures import style
-from mklcore.io.catalog import Control
+from mklcore.figures import captions, style
+from mklcore.io.catalog import Algorithm, Control
 from mklcore.paths.scoring import rarest, scorings_for
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
-from pages.shared.session.parameters import RULES, Setting
+from pages.shared.session.parameters import METHODS, RULES, Setting
 from pages.shared.session.state import change, current, memory
 from pages.shared.values import tables
 
@@ -60,6 +61,11 @@ def download(
     """
     kind, _ = guess_type(file)
     place.download_button(label, make, file, kind, key=key, icon=icon, on_click="ignore", **more)
+
+
+def row(**more: Any) -> DeltaGenerator:
+    """Return a container whose elements stand beside each other."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small", **more)
 
 
 def put(key: str, value: Any) -> None:
@@ -232,6 +238,30 @@ def widget(
             value = float(value)
             options = {"options": stops(control, value), "format_func": style.number}
     view(kind, control.label, key, value, keep, help=control.help or None, **options)
+
+
+def method(label: str, key: str, now: str, keep: Callable[[str], None]) -> None:
+    """Draw the choice of a method among those for the table in use."""
+    offered = METHODS.offered(tables.table(current()).task, now)
+    names = {name: METHODS[name].label for name in offered}
+    view(st.selectbox, label, key, now, keep, options=names, help=METHODS[now].one_line)
+
+
+def path_over(method: Algorithm, key: str, now: str, keep: Callable[[str], None]) -> None:
+    """Draw what the path of a method runs over, where there is a choice."""
+    names = {name: captions.symbol(name) for name in method.path_params}
+    if len(names) > 1:
+        help = method.path(now).help
+        view(
+            st.segmented_control,
+            "Path over",
+            key,
+            now,
+            keep,
+            options=names,
+            required=True,
+            help=help,
+        )
 
 
 def stops(control: Control, *more: float) -> list[float]:

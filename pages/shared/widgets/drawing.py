@@ -229,9 +229,7 @@ def titled(
     name: str,
 ) -> None:
     """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
-    with st.container(
-        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-    ):
+    with controls.row(horizontal_alignment="distribute"):
         st.markdown(title, width="content")
         strip(make, name)
 
@@ -304,7 +302,7 @@ def _buttons(
 ) -> None:
     if not offered:
         return
-    row = st.container(horizontal=True, gap="small")
+    row = controls.row()
     for place, (label, changed) in enumerate(offered[:MOST_REPAIRS]):
         row.button(
             plain(label),
@@ -500,7 +498,7 @@ def offer_targets(*, ask: bool = False) -> None:
     ):
         return
     guess = f"We guessed that you want to predict **{plain(names[0])}**. Is it another column?"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with controls.row():
         st.markdown("Other likely targets:" if params.target else guess, width="content")
         for place, one in enumerate(candidates):
             st.button(

@@ -473,9 +473,7 @@ def weights_table(point: Path, path: Path, index: int) -> None:
         alt=f"Kernel weights at {here}",
         column_config={
             "weight": st.column_config.NumberColumn(format="%.6f"),
-            "share": st.column_config.ProgressColumn(
-                format="percent", min_value=0.0, max_value=1.0
-            ),
+            "share": st.column_config.ProgressColumn(format="percent"),
         },
     )
     one, whole, _ = opened.columns([1, 1, 3])
