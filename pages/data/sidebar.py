@@ -1,13 +1,13 @@
 """Data, the sidebar: the file, how it is read, target and task, and how its rows are divided."""
 
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
 from mklcore.data.dataset import counted, joined
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
-from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state
 from pages.shared.values import tables
@@ -75,8 +75,7 @@ def table_controls() -> None:
         )
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
-        together_choice()
-        weights_choice()
+        columns_about_rows()
     controls.field_view("Missing values", "missing", options=MISSING)
     with suppress(MKLError):
         marks_choice()
@@ -154,43 +153,26 @@ def target_choice() -> None:
     )
 
 
-def others(params: parameters.Params) -> list[str]:
-    """The columns of the file but the target."""
-    columns = tables.summary(params).columns
-    return [column.name for column in columns if column.name != params.target]
-
-
-def together_choice() -> None:
-    """Draw the choice of the column that says which rows belong together."""
+def columns_about_rows() -> None:
+    """Draw the choice of the columns that say which rows belong together, and how much each counts."""
     params = state.current()
-    names = others(params)
-    shown = params.owners if params.owners in names else ""
-    controls.view(
-        st.selectbox,
+    columns = tables.summary(params).columns
+    names = [column.name for column in columns if column.name != params.target]
+    choice = partial(
+        controls.field_view, options=["", *names], to=lambda name: name if name in names else ""
+    )
+    choice(
         "These rows belong together",
-        "field_owners",
-        shown,
-        lambda name: state.change(owners=name),
-        options=["", *names],
+        "owners",
         format_func=lambda name: f"all of one {name}" if name else "every row stands alone",
         help=(
             "The column names the owner of a row, such as a patient: an owner's rows are held "
             "out together, and the column is not learned from."
         ),
     )
-
-
-def weights_choice() -> None:
-    """Draw the choice of the column that says how much every row counts."""
-    params = state.current()
-    names = others(params)
-    controls.view(
-        st.selectbox,
+    choice(
         "Weights of rows",
-        "field_weights",
-        params.weights if params.weights in names else "",
-        lambda name: state.change(weights=name),
-        options=["", *names],
+        "weights",
         format_func=lambda name: name or "every row counts once",
         help=(
             "A column of numbers, 0 or more: how much a row counts when a model is fitted. "
@@ -230,16 +212,11 @@ def read_controls() -> None:
 
 def as_found() -> None:
     """Offer to drop everything a person chose about reading the file, where there is something."""
-    usual = parameters.Params()
-    params = state.current()
-    chosen = {
-        name: getattr(usual, name)
-        for name in saved.OF_THE_TABLE
-        if name not in ("target", "edited", "clip")
-    }
-    if any(getattr(params, name) != value for name, value in chosen.items()):
+    chosen = tables.as_found(state.current())
+    chosen.pop("target", None)
+    if chosen:
         st.button(
-            "Read the file as found",
+            tables.AS_FOUND,
             key="as_found",
             width="stretch",
             on_click=lambda: state.change(**chosen),

@@ -13,40 +13,33 @@ from pages.shared.work.work import Failed, Pending
 UPLOAD_MB = 2
 
 
-def story(experiment: Experiment) -> None:
-    """Draw what the paper did."""
-    st.markdown(f"**What the paper did.** {experiment.did}")
-    st.caption(f"Reference numbers: {experiment.source}.")
-
-
 def buttons(experiment: Experiment) -> None:
     """Draw the two ways to run it, and how the last run ended if it did not end well."""
     seed = state.current().experiment_seed
     run = runs.run()
     busy = isinstance(run, Pending)
     small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
-    small.button(
-        f"Run small ({runs.foreseen(experiment, runs.SMALL)})",
-        key="run_small",
-        type="primary",
-        on_click=runs.ask,
-        args=(experiment, runs.SMALL, seed),
-        disabled=busy,
-        help=(
-            f"{runs.SMALL} repetitions of every row. The time is that of the processor on one core."
+    whole = experiment.repetitions
+    one_core = "The time is that of the processor on one core."
+    for place, size, label, key, said in (
+        (small, runs.SMALL, "Run small", "run_small", "repetitions of every row."),
+        (
+            full,
+            whole,
+            "Run full size",
+            "run_full",
+            "repetitions, in the background: it goes on while you use the other pages.",
         ),
-    )
-    full.button(
-        f"Run full size ({runs.foreseen(experiment, experiment.repetitions)})",
-        key="run_full",
-        on_click=runs.ask,
-        args=(experiment, experiment.repetitions, seed),
-        disabled=busy,
-        help=(
-            f"{experiment.repetitions} repetitions, in the background: it goes on while you "
-            "use the other pages. The time is that of the processor on one core."
-        ),
-    )
+    ):
+        place.button(
+            f"{label} ({runs.foreseen(experiment, size)})",
+            key=key,
+            type="primary" if place is small else "secondary",
+            on_click=runs.ask,
+            args=(experiment, size, seed),
+            disabled=busy,
+            help=f"{size} {said} {one_core}",
+        )
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
     elif isinstance(run, Failed):
@@ -116,7 +109,8 @@ def show(experiment: Experiment) -> None:
         for reason in experiment.reasons(comparison):
             st.markdown(f"**Beyond chance:** {plain(reason)}")
         runs.numbers(experiment, comparison, outcome)
-    story(experiment)
+    st.markdown(f"**What the paper did.** {experiment.did}")
+    st.caption(f"Reference numbers: {experiment.source}.")
     st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
     reopen(experiment)
 

@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.errors import DataError, MKLError
-from mklcore.figures import agreement_plot, comparison_plot, style
+from mklcore.figures import agreement_plot, comparison_plot
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
 from mklcore.gallery.experiments.claims import (
@@ -32,7 +32,7 @@ from mklcore.gallery.experiments.claims import (
     counted,
     published_answers,
 )
-from mklcore.gallery.experiments.records import THREE_ERRORS, records
+from mklcore.gallery.experiments.records import records
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.disk_files import KeptFiles, NotKeptError, default_home
@@ -197,7 +197,7 @@ def run() -> Ready | Pending | Failed | None:
         write_down(outcome)
         return outcome
 
-    seconds = _per_line(experiment, quick) * count
+    seconds = _seconds(experiment, repetitions)
     found = work.get(
         ("experiment", asked), make, title="Experiment", seconds=seconds, long=not quick
     )
@@ -218,24 +218,18 @@ def foreseen(experiment: Experiment, repetitions: int) -> str:
     """Return how long a run takes on one core, roughly: as long as the one that comes with the
     project, line by line.
     """
-    seconds = (
-        _per_line(experiment, repetitions <= SMALL)
-        * len(_rows(experiment, repetitions))
-        * repetitions
-    )
-    return (
-        f"about {max(seconds, 1):.0f} s"
-        if seconds < 100
-        else f"about {math.ceil(seconds / 60)} min"
-    )
+    return f"about {work.duration(_seconds(experiment, repetitions))}"
 
 
-def _per_line(experiment: Experiment, quick: bool) -> float:
-    """Return the seconds of the processor for one repetition of one row."""
-    alike = [
-        run for run in recorded(experiment) if run.quick == quick and math.isfinite(run.seconds)
-    ]
-    return alike[0].seconds / alike[0].samples[:, :, 0].size if alike else experiment.seconds
+def _seconds(experiment: Experiment, repetitions: int) -> float:
+    """Return the seconds of the processor for a run of that size."""
+    quick = repetitions <= SMALL
+    each = experiment.seconds
+    for run in recorded(experiment):
+        if run.quick == quick and math.isfinite(run.seconds):
+            each = run.seconds / run.samples[:, :, 0].size
+            break
+    return each * len(_rows(experiment, repetitions)) * repetitions
 
 
 # Numbers
@@ -358,16 +352,8 @@ def picture(experiment: Experiment, comparison: PaperComparison) -> None:
         dark=drawing.is_dark(),
     )
     drawing.show(figure, "experiment_figure")
-    st.caption(_read_as(comparison, part, floor is not None))
-
-
-def _read_as(comparison: PaperComparison, part: slice, with_floor: bool) -> str:
-    """Say what the marks in the picture mean, those that are there."""
-    sentences = ["Filled: ours, with one standard error."] * bool(
-        np.isfinite(comparison.ours[:, part]).any()
-    )
-    sentences += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
-    return " ".join([*sentences, *["Dotted: the error no method can beat."] * with_floor])
+    beaten = "" if floor is None else " Dotted: the error no method can beat."
+    st.caption(f"Filled: ours, with one standard error. Hollow: the reference.{beaten}")
 
 
 def claims(experiment: Experiment, outcome: Outcome) -> None:
@@ -409,16 +395,7 @@ def verdict(experiment: Experiment, comparison: PaperComparison, outcome: Outcom
     text = f"**{equal} of {len(answers)} numbers** are equal to the published ones up to chance"
     text += f", {open_} are too rough to tell" * (open_ > 0)
     if apart:
-        beyond = comparison.beyond()
-        reach = comparison.reach(THREE_ERRORS)
-        differences = np.where(
-            beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), -1.0
-        )
-        i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
-        difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
-        far = plain(f"{comparison.columns[j]} at {comparison.rows[i]}")
-        text += f", {apart} differ{'s' * (apart == 1)}, most of all {far}: {difference}"
-        text += f" ± {comparison.joint_error[i, j]:.2g}"
+        text += f", {apart} differ{'s' * (apart == 1)}"
     rough = (
         " With so few repetitions the standard errors are rough."
         if outcome.repetitions <= SMALL

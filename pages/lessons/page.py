@@ -16,7 +16,6 @@ STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
 ORDER = tuple(STEPS)
 KEPT = ("lesson", "lesson_step", "lesson_guess", "present")  # on the way to another page
 CARDS = 5  # of the gallery in a row
-WORDS_A_MINUTE = 120
 
 
 def gallery() -> None:
@@ -47,10 +46,7 @@ def gallery() -> None:
             with column.container(border=True, height="stretch"):
                 words = LESSONS[key].words
                 st.subheader(f"{keys.index(key) + 1}. {words['title']}", anchor=False)
-                st.markdown(
-                    f":small[:gray[{words['level']}, about {minutes(LESSONS[key])} min]]  "
-                    f"\n{words['line']}"
-                )
+                st.markdown(f":small[:gray[{words['level']}]]  \n{words['line']}")
                 st.button(
                     "Open",
                     key=f"open_{key}",
@@ -58,12 +54,6 @@ def gallery() -> None:
                     args=(key,),
                     icon=":material/play_arrow:",
                 )
-
-
-def minutes(lesson: Lesson) -> int:
-    """How long a lesson takes: its texts read slowly, and two minutes with the picture."""
-    texts = (lesson.said(name) for name in ("question", "reveal", "why", "look", "limits"))
-    return 2 + round(sum(len(text.split()) for text in texts) / WORDS_A_MINUTE)
 
 
 def go(lesson: str) -> None:

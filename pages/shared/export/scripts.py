@@ -101,10 +101,16 @@ def data_code(params: Params, used: Split | None = None) -> str:
     of its three parts, where they are needed.
     """
     table = tables.table(params)
-    upload = params.is_upload
-    lines = _file_lines(params) if upload else [f"data = mkl.load_sample({params.data!r})"]
+    lines = (
+        _file_lines(params) if params.is_upload else [f"data = mkl.load_sample({params.data!r})"]
+    )
+    # groups enter the fingerprint, and kernels are built on them
+    if params.grouping and not tables.on_stack(params):
+        lines += [
+            "from mklcore.data.column_groups import regrouped",
+            f"data = regrouped(data, {params.grouping!r})",
+        ]
     lines += [
-        *_grouping_lines(params),
         f'if data.fingerprint != "{table.fingerprint}":',
         (
             '    raise ValueError("This is not the table of the screen: another file, or '
@@ -146,23 +152,8 @@ def _file_lines(params: Params) -> list[str]:
             ),
             "data = ready.table",
         ]
-    return [*lines, *_reading_lines(params)]
-
-
-def _reading_lines(params: Params) -> list[str]:
     options = {name: code(value) for name, value in reading_options(params).items()}
-    return [call("data = mkl.read_table", "raw", **options)]
-
-
-def _grouping_lines(params: Params) -> list[str]:
-    """Return how groups were made anew: they enter the fingerprint, and kernels are built on them."""
-    lines = []
-    if params.grouping and not tables.on_stack(params):
-        lines += [
-            "from mklcore.data.column_groups import regrouped",
-            f"data = regrouped(data, {params.grouping!r})",
-        ]
-    return lines
+    return [*lines, call("data = mkl.read_table", "raw", **options)]
 
 
 def reading_options(params: Params) -> dict[str, Any]:
@@ -188,14 +179,10 @@ def _drawn_lines(params: Params, used: Split) -> list[str]:
 
 
 def _split_options(params: Params) -> list[str]:
-    options = [
-        f"validation={params.validation!r}",
-        f"test={params.test!r}",
-        f"seed={params.seed!r}",
-    ]
+    options = [f"validation={params.validation!r}", f"test={params.test!r}"]
     if params.hold_out != RANDOM:
-        return [*options[:2], f"hold_out={params.hold_out!r}"]
-    return options if params.stratified else [*options, "stratify=False"]
+        return [*options, f"hold_out={params.hold_out!r}"]
+    return [*options, f"seed={params.seed!r}", *["stratify=False"] * (not params.stratified)]
 
 
 def _dictionary_code(params: Params) -> str:
@@ -244,11 +231,8 @@ def _answer_cells(params: Params) -> list[Cell]:
         lines.append(
             "found.could_be_chance  # asked for, so that the sentence and the columns say it"
         )
-        lines += (
-            []
-            if tables.on_stack(params)
-            else ["found = found.compare()  # with a forest and boosted trees"]
-        )
+        if not tables.on_stack(params):
+            lines.append("found = found.compare()  # with a forest and boosted trees")
     lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
     known = answers.best_known(params)
     threshold = 0.0 if known is None else answers.threshold(params, known)
@@ -327,14 +311,11 @@ def _caption(key: str) -> list[str]:
     ]
 
 
-def _rows_of(params: Params) -> str:
-    """Return what holds the rows that a model of a table takes."""
-    return "table" if tables.table(params).strings else "X"
-
-
 def _row_cells(params: Params) -> list[Cell]:
-    here = tables.row_of(params, tables.table(params))
-    lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
+    table = tables.table(params)
+    here = tables.row_of(params, table)
+    rows = "table" if table.strings else "X"
+    lines = [f"row = data.{rows}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [
         "print(found.predict(row[None])[0])",

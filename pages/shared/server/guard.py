@@ -87,11 +87,6 @@ def asks_for_page(scope: Message) -> bool:
     )
 
 
-def plainly(scope: Message) -> Message:
-    """Return the request as one for the whole page, not compressed."""
-    return {**scope, "headers": [one for one in scope["headers"] if one[0] not in CONDITIONS]}
-
-
 def with_first_script(send: Send) -> Send:
     """Return a way to answer that writes into a page of HTML what it is to do first."""
     held: list[Message] = []
@@ -225,11 +220,6 @@ def held() -> float:
 ARRIVING = Arriving(held)
 
 
-def is_upload(scope: Message) -> bool:
-    """Tell whether a request brings a file along."""
-    return bool(scope.get("method") == "PUT" and tab_of(scope))
-
-
 def tab_of(scope: Message) -> str:
     """Return the tab whose files a request is about, "" where it is about none."""
     found = PLACE.search(scope["path"])
@@ -277,11 +267,6 @@ def paced(receive: Receive, clock: Callable[[], float] = time.monotonic) -> Rece
         return message
 
     return receive_soon
-
-
-def says_its_size(scope: Message) -> bool:
-    """Tell whether a request says how long it is, as every browser does."""
-    return dict(scope["headers"]).get(b"content-length", b"").isdigit()
 
 
 async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message, Receive]:
@@ -400,11 +385,13 @@ class Guard:
         elif not may_ask(tab_of(scope), browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
         elif asks_for_page(scope):
+            # the whole page, not compressed
+            whole = [one for one in scope["headers"] if one[0] not in CONDITIONS]
             page = with_first_script(self._forbidding(send))
-            await self._app(plainly(scope), receive, page)
-        elif not is_upload(scope):
+            await self._app({**scope, "headers": whole}, receive, page)
+        elif scope.get("method") != "PUT" or not tab_of(scope):
             await self._app(scope, receive, self._forbidding(send))
-        elif not says_its_size(scope):
+        elif not headers.get(b"content-length", b"").isdigit():
             await self._refuse(
                 send, 411, b"A file is taken only with a Content-Length that says how long it is."
             )

@@ -4,7 +4,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path as File
 from typing import Any
@@ -493,15 +493,17 @@ def offered(
 USUAL = Params()
 
 
-def as_found(params: Params) -> list[tuple[str, dict[str, Any]]]:
-    """Return the repair that reads the file without a person's choices, where there are any."""
-    chosen = (*(field for field, _ in FIELDS.values() if field != "stratified"), "sheet", "uses")
-    different = {
+AS_FOUND = "Read the file as found"
+
+
+def as_found(params: Params) -> dict[str, Any]:
+    """Return what a person chose about reading the file, at its usual values."""
+    names = (*(one.name for one in fields(TableParams) if one.name != "data"), "grouping")
+    return {
         name: getattr(USUAL, name)
-        for name in chosen
+        for name in names
         if getattr(params, name) != getattr(USUAL, name)
     }
-    return [("Read the file as found", different)] if different else []
 
 
 def leaks(params: Params) -> tuple[Leak, ...]:

@@ -68,11 +68,6 @@ def row(**more: Any) -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="center", gap="small", **more)
 
 
-def put(key: str, value: Any) -> None:
-    """Have a keyed widget show ``value`` when it is drawn next."""
-    st.session_state[key] = value
-
-
 def view(
     kind: Callable[..., Any],
     label: str,

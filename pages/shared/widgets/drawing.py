@@ -285,8 +285,8 @@ def refusal(error: MKLError | Failed, key: str) -> None:
     st.error(plain(sentence), icon=":material/block:")
     params = state.current()
     offered = tables.offered(params, error.repairs)
-    if params.is_upload:
-        offered += tables.as_found(params)
+    if params.is_upload and (chosen := tables.as_found(params)):
+        offered.append((tables.AS_FOUND, chosen))
     _buttons(offered, f"{key}_repair", "secondary")
     if isinstance(failed, Failed) and failed.again:
         st.button("Try again", key=f"{key}_again", on_click=work.again)
