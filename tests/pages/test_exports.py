@@ -24,7 +24,7 @@ from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared.export import scripts
 from pages.shared.session import parameters
-from pages.shared.values import answers
+from pages.shared.values import answers, hulls
 from pages.shared.widgets import drawing
 from tests.figures.test_one_file import data_of
 from tests.helpers.every import every, share
@@ -202,7 +202,8 @@ def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
 
 def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
     app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
-    path = memory(wait_for_hulls(app)).hulls.path
+    with in_session(wait_for_hulls(app)):
+        path = hulls.known(memory(app).params)
     script, book = handed_out(memory(app).params, "hulls")
     names = run_script(script, tmp_path, monkeypatch)
     assert_array_equal(names["path"].weights, path.weights)

@@ -28,6 +28,7 @@ from tests.helpers.pages import (
     PATIENCE,
     csv,
     go,
+    in_session,
     memory,
     open_app,
     press,
@@ -65,7 +66,8 @@ def components(app):
 
 
 def path_of(app):
-    return memory(app).hulls.path
+    with in_session(app):
+        return hulls.known(memory(app).params)
 
 
 def report(app, name, **said):

@@ -124,9 +124,9 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsy
     quiet(app.run())
     assert any(code.value.endswith("Everything holds.") for code in app.code)
     params = memory(app).params
-    path = memory(app).hulls.path
-    hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app):
+        path = hulls.known(params)
+        hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
         found = files.files(files.of_hull(params, hull))
     checked(found, tmp_path, capsys)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]

@@ -155,7 +155,7 @@ class Methods(Mapping[str, Algorithm]):
         return (key for key, method in ESTIMATORS.items() if method.on == "kernels")
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
     def offered(self, task: str, chosen: str = "") -> list[str]:
         """Return the keys of those that a list for ``task`` shows, and of the ``chosen`` one."""
