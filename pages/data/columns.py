@@ -15,7 +15,7 @@ def columns(table: Dataset) -> None:
     st.subheader("Columns", anchor=False)
     if not params.is_upload:
         frame = grids.columns(table)
-        st.dataframe(frame, height=248, hide_index=True, alt="Type and range of each column")
+        st.dataframe(frame, height=248, hide_index=True, alt="Range of each column")
         return
     grids.editor(
         grids.column_rows(

@@ -571,16 +571,11 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
     if rows is None or rows.task == NOVELTY:
         return
 
-    def said() -> np.ndarray:
-        return keep("said", lambda: np.asarray(model.predict(found.read(rows))))
-
+    said = keep("said", lambda: np.asarray(model.predict(found.read(rows))))
     st.markdown(f"**Errors** at {where}, on {style.counted(rows.n_samples, 'held-out row')}")
     if rows.task == "regression":
-
-        def residuals(*, dark: bool) -> Any:
-            return residual_figure(said(), rows.y, rows.target_name, dark=dark)
-
-        figure(keep, residuals, "Residuals against prediction", "residuals")
+        make = partial(residual_figure, said, rows.y, rows.target_name)
+        figure(keep, make, "Residuals against prediction", "residuals")
         st.caption(
             "A bend says that something is not learnt yet; a funnel, that errors grow "
             "with the prediction."
@@ -592,12 +587,8 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
     classes = model.classes_
     left, middle, right = st.columns(3, gap="medium")
     with left:
-
-        def confusion(*, dark: bool) -> Any:
-            counts = confusion_matrix(rows.y, said(), labels=classes)
-            return confusion_figure(counts, names, dark=dark)
-
-        figure(keep, confusion, "Confusion matrix", "confusion")
+        counts = confusion_matrix(rows.y, said, labels=classes)
+        figure(keep, partial(confusion_figure, counts, names), "Confusion matrix", "confusion")
         st.caption("Each row of the picture is a true class; shades are shares of that class.")
     with middle:
         drawn = keep(
@@ -612,12 +603,8 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
         except (MKLError, AttributeError) as error:
             st.caption(plain(error))
             return
-
-        def calibration(*, dark: bool) -> Any:
-            bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
-            return reliability_figure(*bins, names[-1], dark=dark)
-
-        figure(keep, calibration, "Calibration", "calibration")
+        bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
+        figure(keep, partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration")
         st.caption(
             "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
             "70 % of the rows."

@@ -74,19 +74,14 @@ def draw() -> None:
     """Draw the first screen; where a table is dropped or chosen Explore follows."""
     toy, table = st.columns([1.7, 1], gap="large")
     with toy:
-        scene()
+        st.subheader("Fewer kernels are not always better. Make the truth yourself", anchor=False)
+        with st.container(key="start-picture"):
+            players.playground()
+        state.link("lessons", "All lessons")
     with table:
         st.subheader("Now your table", anchor=False)
         saved.uploader("Upload a table to see which columns predict your target", then=_to_answer)
         draw_cards(_take)
-
-
-def scene() -> None:
-    """Draw the playground: a truth that one makes, and which norm finds it."""
-    st.subheader("Fewer kernels are not always better. Make the truth yourself", anchor=False)
-    with st.container(key="start-picture"):
-        players.playground()
-    state.link("lessons", "All lessons")
 
 
 def _take(sample: str) -> None:

@@ -243,7 +243,6 @@ def every_node(hull: HullView) -> None:
 # pixels, of the table and of one of its rows
 HEIGHT = 215
 ROW = 35
-RANKED = 3
 
 
 def ranking(shown: HullsView, hull: HullView) -> None:
@@ -255,17 +254,8 @@ def ranking(shown: HullsView, hull: HullView) -> None:
     if not isinstance(found, Ready):
         text.caption("Measuring." if found is not None else "")
         return
-    effects = [one for one in found.value if one.effect > 0.0]
-    named = [f"**{plain(one.name)}** ({100 * one.share:.0f} %)" for one in effects[:RANKED]]
-    most = "".join([f"{style.joined(named)} move", "s" * (len(named) == 1), " the prediction most"])
-    left = len(found.value) - len(effects)
-    others = (
-        f"; {style.counted(left, 'column')} of {len(found.value)} "
-        f"{'is' if left == 1 else 'are'} not used"
-    )
-    text.markdown(
-        f":small[{most if named else 'No column moves the prediction'}{others if left and named else ''}.]"
-    )
+    used = sum(one.effect > 0.0 for one in found.value)
+    text.markdown(f":small[{used} of {style.counted(len(found.value), 'column')} used.]")
     text.caption(
         f"Effect: mean absolute Shapley value on {rows:,} validation rows. Share: of the "
         "sum of effects."

@@ -133,23 +133,20 @@ def answers(
     if new.target is not None:
         frame[f"{table.log_of or table.target_name} in the file"] = new.target
         known = np.isfinite(new.target) if table.task == "regression" else new.target != ""
-    if not known.any() or table.task == "novelty":
+    n_scored = 0 if table.task == "novelty" else int(known.sum())
+    if new.target is None or not n_scored:
         return Batch(frame, new.notes)
-    truth = new.target[known] if new.target is not None else said
+    truth = new.target[known]
     if table.task != "regression":
         said = said.astype(str)
         truth = truth.astype(str)
-    if np.unique(truth).size < 2 and scoring not in _OF_ONE_CLASS:
-        return Batch(frame, new.notes, int(known.sum()), None, "their targets are all the same")
     try:
-        return Batch(
-            frame,
-            new.notes,
-            int(known.sum()),
-            scored(model, decision[known], truth, scoring, said[known]),
-        )
+        if np.unique(truth).size < 2 and scoring not in _OF_ONE_CLASS:
+            raise ParameterError("their targets are all the same")
+        score = scored(model, decision[known], truth, scoring, said[known])
     except ParameterError as error:
-        return Batch(frame, new.notes, int(known.sum()), None, str(error))
+        return Batch(frame, new.notes, n_scored, unscored=str(error))
+    return Batch(frame, new.notes, n_scored, score)
 
 
 def _answers(

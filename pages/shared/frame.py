@@ -173,9 +173,8 @@ def way_out() -> None:
 
 
 # of a file that cannot be read at all
-MOST_BYTES = 4000
+MOST_BYTES = 1300
 MOST_LINES = 8
-MOST_SIGNS = 160
 
 
 def draw_notices() -> None:
@@ -247,13 +246,8 @@ def first_rows() -> None:
     try:
         found = tables.summary(params)
     except MKLError:
-        lines = (
-            state.upload(params.data)
-            .content[:MOST_BYTES]
-            .decode("latin-1")
-            .splitlines()[:MOST_LINES]
-        )
-        st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
+        begins = state.upload(params.data).content[:MOST_BYTES].decode("latin-1")
+        st.code("\n".join(begins.splitlines()[:MOST_LINES]), language=None)
         st.caption(
             "The file begins like this. If letters or columns look wrong, change how the "
             "file is read on Data."

@@ -76,16 +76,15 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
         part: [int(np.count_nonzero(rows.y.astype(str) == name)) for name in names]
         for part, rows in parts._asdict().items()
     }
-    totals = [sum(column) for column in zip(*counts.values(), strict=True)]
-    n_rows = sum(len(part.y) for part in parts)
-    alt = "Rows per class: " + style.joined(
-        [
-            f"{name} {total} ({100 * total / n_rows:.0f} %)"
-            for name, total in zip(names, totals, strict=True)
-        ]
-    )
+    totals = np.sum(list(counts.values()), axis=0)
+    shares = 100 * totals / sum(len(part.y) for part in parts)
+    # two names may be short alike
+    called = [
+        f"{style.short(name)} {total} ({share:.0f} %)"
+        for name, total, share in zip(names, totals, shares, strict=True)
+    ]
     figure = style.new_figure(
-        f"{alt}.",
+        f"Rows per class: {style.joined(called)}.",
         dark,
         height=90 + 34 * len(names),
         barmode="stack",
@@ -93,33 +92,18 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
         margin={"l": 8, "r": 8, "t": 8},
     )
     shades = {"train": style.faded(tone.grey, 0.45), "validation": tone.grey, "test": tone.ink}
-    # two names may be short alike
-    called = [style.short(name) for name in names]
-    places = list(range(len(names)))
     for part, column in counts.items():
         figure.add_bar(
             x=column,
-            y=places,
+            y=list(range(len(names))),
             customdata=called,
             orientation="h",
             name=part,
             marker={"color": shades[part]},
             hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
-    figure.layout.annotations = [
-        style.annotation(
-            f"{total} ({100 * total / n_rows:.0f} %)",
-            tone.muted,
-            x=total,
-            y=place,
-            xanchor="left",
-            xshift=6,
-        )
-        for place, total in zip(places, totals, strict=True)
-    ]
-    reach = [0, 1.3 * max(totals, default=1)]
     title = "rows for training, validation and test, from the left"
-    return figure.update_xaxes(title=title, range=reach).update_yaxes(style.row_ticks(called))
+    return figure.update_xaxes(title=title).update_yaxes(style.row_ticks(called))
 
 
 def _histogram(table: Dataset, dark: bool) -> go.Figure:

@@ -103,8 +103,6 @@ def columns(table: Dataset) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "column": table.feature_names,
-            "type": "number",
-            "missing": 0,
             "smallest": table.X.min(axis=0),
             "mean": table.X.mean(axis=0),
             "largest": table.X.max(axis=0),
