@@ -13,7 +13,6 @@ from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.server import starting
 from pages.shared.session import state
-from pages.shared.session.parameters import Params
 from pages.shared.session.state import memory
 from pages.shared.values import tables
 from pages.shared.widgets import drawing, grids
@@ -79,27 +78,17 @@ def facts(table: Dataset, parts: Split) -> None:
         )
 
 
-def changes(table: Dataset) -> None:
-    """Say what was changed on import, with a button for each setting that undoes it."""
+def changes(table: Dataset, is_order_warned: bool) -> None:
+    """Say what was changed on import, with a button for each setting that undoes it; how rows are
+    to be divided only where no warning says it.
+    """
     st.subheader("Changes made on import", anchor=False)
-    warned = is_order_warned(state.current())
-    notes = map(Note.of, table.notes)
-    shown = [note for note in notes if not note.urgent and not (warned and splits_rows(note))]
+    notes = [note for note in map(Note.of, table.notes) if not note.urgent]
+    shown = [note for note in notes if not (is_order_warned and splits_rows(note))]
     for place, note in enumerate(shown or [Note("No changes.")]):
         hint = tables.hint(note)
         st.markdown(f"- {plain(note.statement)}" + (f" *{hint}*" if hint else ""))
         drawing.beside(note.repairs, f"note_{place}")
-
-
-def is_order_warned(params: Params) -> bool:
-    """Whether a warning above says that the rows are in the order of time."""
-    if not params.is_upload:
-        return False
-    try:
-        found = tables.leaks(params)
-    except (MKLError, state.MissingFileError):
-        return False  # the page itself says so
-    return any(leak.kind == "order" for leak in found[: drawing.MOST_LEAKS])
 
 
 def splits_rows(note: Note) -> bool:
@@ -115,7 +104,7 @@ def warnings(table: Dataset) -> None:
             drawing.beside(note.repairs, f"warning_{place}", plain=False)
 
 
-def show(table: Dataset, parts: Split) -> None:
+def show(table: Dataset, parts: Split, is_order_warned: bool) -> None:
     """Draw what was read."""
     dark = drawing.is_dark()
     stack = tables.on_stack(state.current())
@@ -151,7 +140,7 @@ def show(table: Dataset, parts: Split) -> None:
             columns.columns(table)
             columns.groups(table)
     with right:
-        changes(table)
+        changes(table, is_order_warned)
         state.link("kernels", "Choose its kernels")
         state.link("explore", "See which columns matter")
 
@@ -182,8 +171,8 @@ if frame.usable_table():
             facts(table, parts)
             drawing.offer_targets()
             warnings(table)
-            drawing.leaks("data")
-        show(table, parts)
+            is_order_warned = drawing.leaks("data")
+        show(table, parts, is_order_warned)
     except MKLError as error:
         drawing.refusal(error, "data")
 elif frame.is_refused():

@@ -32,7 +32,7 @@ def draw_cards(take: Callable[[str], None]) -> None:
 
     def pressed() -> None:
         picked = controls.report(KEY, "picked")
-        if memory().cursors["cards"].takes_pick(picked) and picked["name"] in SAMPLES:
+        if memory().cursors["cards"].is_new(picked) and picked["name"] in SAMPLES:
             take(picked["name"])
 
     _cards(

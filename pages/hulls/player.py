@@ -40,7 +40,7 @@ def listen(shown: HullsView) -> None:
     """
     picked = controls.report(KEY, "picked")
     _follow(shown.path, _name(shown))
-    if memory().cursors["hull"].takes_pick(picked) and _is_node(shown, str(picked["node"])):
+    if memory().cursors["nodes"].is_new(picked) and _is_node(shown, str(picked["node"])):
         state.change(hull_node=str(picked["node"]))
 
 

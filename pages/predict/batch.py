@@ -4,8 +4,7 @@ a table.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,8 +34,7 @@ LEVEL = 0.9  # share of new rows that intervals and sets are to cover
 _OF_ONE_CLASS = ("accuracy", "neg_root_mean_squared_error", "neg_mean_absolute_error")
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
+class Batch(NamedTuple):
     """The answers, notes of the reader, and the score over the rows with a target, or why there is
     none.
     """

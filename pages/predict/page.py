@@ -2,8 +2,8 @@
 away.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -67,8 +67,7 @@ def answer_about(found: Exploration, model: Any, params: Params) -> Exploration 
 # One row
 
 
-@dataclass(frozen=True, eq=False)
-class PredictView:
+class PredictView(NamedTuple):
     """The table and how rows of it are read, the answer, the model at the cursor, what explains it
     (None where nothing does), what says how sure it is (None until then), how far numbers are
     known, and the threshold of two classes.

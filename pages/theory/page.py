@@ -1,7 +1,7 @@
 """Theory: four bounds of the papers, each beside what is measured on the table in use."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -309,8 +309,7 @@ def draw_hulls(found: Any) -> Drawn:
 # The page
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """One theorem: its label, its paper, its slider (label, parameter, help), what it needs, and
     how it is measured and drawn.
     """

@@ -68,7 +68,7 @@ def test_classes_that_are_short_alike_keep_a_bar_each():
     figure = drawing.target_figure(data, mkl.data.three_way_split(data, seed=0))
     assert list(figure.data[0].y) == [0, 1]
     assert sum(sum(bar.x) for bar in figure.data) == 24
-    assert [note.y for note in figure.layout.annotations] == [0, 1]
+    assert list(figure.layout.yaxis.tickvals) == [0, 1]
 
 
 def test_texts_of_a_table_to_take_away_are_no_formulas():

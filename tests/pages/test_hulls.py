@@ -143,7 +143,7 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
     assert "Trained on 90 of 220 training rows, chosen on 50 of 111 validation rows" in said
     assert "validation rows, drawn at random. The test score" in said
     assert path_of(app).estimators[0].n_train_ == 90
-    wait_until(lambda: "move the prediction most" in words(app), app)
+    wait_until(lambda: "columns used" in words(app), app)
     found = next(iter(app.dataframe)).value
     assert set(found["column"]) == {"bmi", "bp", "s5"}
     assert found["column"].iloc[0] in ("bmi", "s5")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
@@ -73,8 +73,7 @@ class ProofRecord:
         return self.kernels * self.train.n_samples**2 <= MOST_ENTRIES
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(NamedTuple):
     """The two files and their names; ``target`` is empty where the command needs none.
 
     They know no session.

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import streamlit as st
@@ -71,8 +71,7 @@ RELOAD_SHARE = 0.05
 MOST_TABLES = 20  # of one person, in the folder
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(NamedTuple):
     """What a page shows: parameters as the parts of a link, and what was brought along and
     computed.
     """
@@ -585,8 +584,7 @@ EARLIER: Path | None = Path(__file__).resolve().parents[3] / "sample_data" / "ea
 DIGITS = 12
 
 
-@dataclass(frozen=True, eq=False)
-class EarlierHulls:
+class EarlierHulls(NamedTuple):
     """A path of hulls with what its player draws: the layout, and the state at every point."""
 
     path: Solved

@@ -7,10 +7,10 @@ control signs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -44,8 +44,7 @@ import mklcore as mkl
 warnings.filterwarnings("ignore", category=mkl.NotConvergedWarning)"""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A piece of a notebook: words, or code."""
 
     text: str
@@ -59,10 +58,7 @@ def cells(params: Params, page: str = "explore") -> list[Cell]:
     """Return the screen as cells. Raises ``MKLError`` where it has no answer yet to reproduce."""
     found = _cells(params, page)
     elsewhere = imports_for("\n".join(cell.text for cell in found if cell.is_code))
-    return [
-        replace(cell, text=cell.text.replace(OWN, OWN + elsewhere)) if OWN in cell.text else cell
-        for cell in found
-    ]
+    return [cell._replace(text=cell.text.replace(OWN, OWN + elsewhere)) for cell in found]
 
 
 def _cells(params: Params, page: str) -> list[Cell]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from platformdirs import user_data_path
 
@@ -61,8 +62,7 @@ class NotKeptError(Exception):
         self.is_full = is_full
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """Where a file is kept now, why that is not the usual folder ("" where it is), and the files
     that went for it.
     """

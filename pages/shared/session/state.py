@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -51,14 +51,6 @@ class Link:
     is_lost: bool = False  # the tab began on an inner page without parameters
 
 
-@dataclass
-class UndoSteps:
-    """The parameters before each step that can be undone, and after each that was."""
-
-    past: list[Params] = field(default_factory=list)
-    future: list[Params] = field(default_factory=list)
-
-
 # What was brought along and computed
 
 
@@ -94,19 +86,12 @@ class Cursor:
     at: object = None  # where the cursor was drawn last
     said: object = None  # where the player itself has put it
     heard: object = None
-    heard_pick: object = None
     turn: int = 0
 
     def is_new(self, report: object) -> bool:
         """Tell whether a report is new; none is taken twice."""
         new = bool(report) and report != self.heard
         self.heard = report if new else self.heard
-        return new
-
-    def takes_pick(self, pick: object) -> bool:
-        """Tell whether what was clicked in the player is new."""
-        new = bool(pick) and pick != self.heard_pick
-        self.heard_pick = pick if new else self.heard_pick
         return new
 
     def turns(self, name: object, at: object, given: object = None) -> int:
@@ -128,7 +113,9 @@ class Memory:
 
     params: Params = field(default_factory=Params)
     link: Link = field(default_factory=Link)
-    steps: UndoSteps = field(default_factory=UndoSteps)
+    # the parameters before each step that can be undone, and after each that was
+    past: list[Params] = field(default_factory=list)
+    future: list[Params] = field(default_factory=list)
     page: str = ""
     next_page: str | None = None  # to which a click leads, in the next run
     # when the end of a stopped run last took state away from the next
@@ -211,8 +198,8 @@ def begin(page: str) -> None:
 
 def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
     mind = memory()
-    mind.steps.past = [*mind.steps.past, current()][-REMEMBERED_STEPS:]
-    mind.steps.future = []
+    mind.past = [*mind.past, current()][-REMEMBERED_STEPS:]
+    mind.future = []
     mind.params = params
     mind.refused = refused
     mind.notice = ""
@@ -264,14 +251,12 @@ def set_params(params: Params) -> None:
 
 def undo() -> None:
     """Return to the parameters before the last step."""
-    steps = memory().steps
-    _step(steps.past, steps.future)
+    _step(memory().past, memory().future)
 
 
 def redo() -> None:
     """Take the last step back that was undone."""
-    steps = memory().steps
-    _step(steps.future, steps.past)
+    _step(memory().future, memory().past)
 
 
 def _step(source: list[Params], other: list[Params]) -> None:
@@ -372,8 +357,7 @@ def keep_text(text: str, longest: int) -> str:
 # Pages: the list of them, the menu, and the links between them
 
 
-@dataclass(frozen=True)
-class PageEntry:
+class PageEntry(NamedTuple):
     """One page of the app: its name in the menu, its sign and the one question it answers."""
 
     title: str

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
@@ -222,8 +222,7 @@ MANY_ROWS = 10_000
 MANY_BYTES = 1e6
 
 
-@dataclass(frozen=True)
-class FirstAnswer:
+class FirstAnswer(NamedTuple):
     """The answer from a sample of ``rows`` of the rows ``of`` a table, to look at while that from
     all of them is computed: no file, and nothing that is computed later, is made from it.
     """
@@ -348,7 +347,7 @@ def mapped(found: Exploration) -> Any:
     return machine(data.task, KernelDictionary.recommended(data, whole=False), 2.0)
 
 
-def norm_map(params: Params, asked: bool = True) -> Found:
+def norm_map(params: Params) -> Found:
     """Validation scores of the model over p and C, by folds of some of its rows: `CrossValidated`."""
 
     def make(found: Exploration, progress: Progress) -> CrossValidated:
@@ -369,7 +368,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
                 scoring=found.request.scoring,
             )
 
-    return _later(params, "norm map", make, "Map of p and C", asked, 20.0, compiled=True)
+    return _later(params, "norm map", make, "Map of p and C", True, 20.0, compiled=True)
 
 
 def _later(
@@ -420,7 +419,7 @@ def known_choices(params: Params) -> Path | None:
     return None
 
 
-def best_choices(params: Params, asked: bool = True) -> Found:
+def best_choices(params: Params) -> Found:
     """The best choices of as many kernels as MKL-GOMP takes along its path: a `Path`."""
 
     def make(found: Exploration, progress: Progress) -> Path:
@@ -431,7 +430,7 @@ def best_choices(params: Params, asked: bool = True) -> Found:
                 found.path, found.request.given(rows), rows.y, RELAXATIONS, tick
             )
 
-    return _later(params, "best choices", make, "Best choices", asked, 10.0, compiled=True)
+    return _later(params, "best choices", make, "Best choices", True, 10.0, compiled=True)
 
 
 def threshold(params: Params, found: Exploration) -> float:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,8 +194,7 @@ def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class HullsView:
+class HullsView(NamedTuple):
     """Hulls to show, and the parameters they belong to."""
 
     path: Path
@@ -211,8 +209,7 @@ class HullsView:
 # One hull
 
 
-@dataclass(frozen=True, eq=False)
-class HullView:
+class HullView(NamedTuple):
     """One hull to show: λ, the fitted model, and its scores (nan where nothing may be scored)."""
 
     value: float
@@ -598,8 +595,7 @@ def facts(fitted: Any, node: Levels) -> str:
 # What one node adds
 
 
-@dataclass(frozen=True, eq=False)
-class Component:
+class Component(NamedTuple):
     """What one node adds over one or two columns: positions, values, names, and what was held
     fixed.
     """

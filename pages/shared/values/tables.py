@@ -4,10 +4,10 @@ import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -383,8 +383,7 @@ def split(params: Params) -> Split:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class TableRow:
+class TableRow(NamedTuple):
     """A row of the table, and the same with its changes, as `Dataset.table` has rows."""
 
     number: int

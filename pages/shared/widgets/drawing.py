@@ -303,15 +303,13 @@ def _buttons(
 MOST_LEAKS = 4  # columns that are shown
 
 
-def leaks(key: str) -> None:
-    """Draw a warning for each suspicious column of a file, with "Leave it out"; samples have none."""
+def leaks(key: str) -> bool:
+    """Draw a warning for each suspicious column of a file, with "Leave it out"; samples have none.
+
+    Return whether one of them says that the rows are in the order of time.
+    """
     params = state.current()
-    if not params.is_upload:
-        return
-    try:
-        found = tables.leaks(params)
-    except (MKLError, state.MissingFileError):
-        return  # the page itself says so
+    found = tables.leaks(params) if params.is_upload else ()
     for place, leak in enumerate(found[:MOST_LEAKS]):
         said, button = st.columns([5, 1], vertical_alignment="center")
         said.warning(plain(leak.text), icon=":material/visibility:")
@@ -324,6 +322,7 @@ def leaks(key: str) -> None:
         others = [one.column for one in found[MOST_LEAKS:]]
         more = style.counted(len(others), "more column")
         st.caption(f"{more} like these: {plain(', '.join(others))}.")
+    return any(leak.kind == "order" for leak in found[:MOST_LEAKS])
 
 
 def _offer(column: Any, label: str, key: str, **change: str) -> None:

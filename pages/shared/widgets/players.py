@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -96,8 +96,7 @@ def edge(path: Path, k: int) -> str:
 # One cursor of several methods
 
 
-@dataclass(frozen=True)
-class SliderPlace:
+class SliderPlace(NamedTuple):
     """The position of the slider, and the place of each method on its path, between two points
     where it is no whole number; ``best``: each method stands at its chosen point.
     """
@@ -206,8 +205,7 @@ def _reported(path: Path, report: dict[str, Any]) -> float:
     return float(f"{value:.4g}")
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """What a component shows at every point of a path: its name, and the entries of any path of the
     same kernels.
     """
