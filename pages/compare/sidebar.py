@@ -10,7 +10,6 @@ from mklcore.io.catalog import ESTIMATORS
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import FEWEST, METHODS, MOST, MethodParams, Params, Setting
 from pages.shared.session.parameters import usual_method as method_of
-from pages.shared.session.state import memory
 from pages.shared.values import answers, tables
 from pages.shared.widgets import controls
 
@@ -51,7 +50,7 @@ def _open(own: Params) -> None:
         settings=own.settings,
         at=None,
     )
-    memory().next_page = "explore"
+    state.memory().next_page = "explore"
 
 
 def _keep(methods: Sequence[MethodParams]) -> None:

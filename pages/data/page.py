@@ -13,7 +13,6 @@ from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.server import starting
 from pages.shared.session import state
-from pages.shared.session.state import memory
 from pages.shared.values import tables
 from pages.shared.widgets import drawing, grids
 
@@ -28,7 +27,7 @@ TASKS = {
 def gallery() -> None:
     """Draw the samples, and the files of this session, with one line each."""
     offered = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
-    for name, file in memory().uploads.items():
+    for name, file in state.memory().uploads.items():
         what = "Your kernel stack" if file.is_stack else "Your file"
         offered[name] = (plain(file.name), f"{what}. No other session sees it.")
     box = st.container(key="samples")

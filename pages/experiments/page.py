@@ -7,7 +7,6 @@ from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
 from pages.experiments import runs
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
-from pages.shared.session.state import memory
 from pages.shared.work.work import Failed, Pending
 
 UPLOAD_MB = 2
@@ -74,12 +73,12 @@ def reopen(experiment: Experiment) -> None:
         key=f"experiment_file_{experiment.key}",
         max_upload_size=UPLOAD_MB,
     )
-    if file is None or memory().experiment_file == file.file_id:
+    if file is None or state.memory().experiment_file == file.file_id:
         return
     if refused := state.refusal(file):
         box.error(refused)
         return
-    memory().experiment_file = file.file_id
+    state.memory().experiment_file = file.file_id
     try:
         runs.keep(runs.read(experiment, file.getvalue()), own=True)
     except MKLError as error:

@@ -36,7 +36,6 @@ from mklcore.gallery.experiments.records import records
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.disk_files import KeptFiles, NotKeptError, default_home
-from pages.shared.session.state import memory
 from pages.shared.widgets import controls, drawing, grids
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Pending, Ready
@@ -171,15 +170,15 @@ def read(experiment: Experiment, content: str | bytes) -> Outcome:
 
 def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
     """Have an experiment run: a small run while its page is looked at, a full one whatever page is."""
-    memory().experiment_run = experiment.key, repetitions, seed
-    work.drop(("experiment", memory().experiment_run))
+    state.memory().experiment_run = experiment.key, repetitions, seed
+    work.drop(("experiment", state.memory().experiment_run))
 
 
 def run() -> Ready | Pending | Failed | None:
     """Return the run that this session asked for last, or how far it is; None where it asked for
     none.
     """
-    asked = memory().experiment_run
+    asked = state.memory().experiment_run
     if asked is None or asked[0] not in EXPERIMENTS:
         return None
     experiment, (_, repetitions, seed) = EXPERIMENTS[asked[0]], asked
@@ -202,7 +201,7 @@ def run() -> Ready | Pending | Failed | None:
         ("experiment", asked), make, title="Experiment", seconds=seconds, long=not quick
     )
     if isinstance(found, Ready):
-        memory().experiment_run = None
+        state.memory().experiment_run = None
     return found
 
 

@@ -10,7 +10,6 @@ from mklcore.data.samples import SAMPLES
 from mklcore.figures import style
 from pages.shared.export import saved
 from pages.shared.session import state
-from pages.shared.session.state import memory
 from pages.shared.widgets import controls, players
 
 # Cards
@@ -32,7 +31,7 @@ def draw_cards(take: Callable[[str], None]) -> None:
 
     def pressed() -> None:
         picked = controls.report(KEY, "picked")
-        if memory().cursors["cards"].is_new(picked) and picked["name"] in SAMPLES:
+        if state.memory().cursors["cards"].is_new(picked) and picked["name"] in SAMPLES:
             take(picked["name"])
 
     _cards(
@@ -90,4 +89,4 @@ def _take(sample: str) -> None:
 
 
 def _to_answer() -> None:
-    memory().next_page = "explore"
+    state.memory().next_page = "explore"

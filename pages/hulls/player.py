@@ -18,7 +18,6 @@ from mklcore.paths.path import Path
 from pages.shared.export.saved import EarlierHulls
 from pages.shared.session import state
 from pages.shared.session.parameters import Params
-from pages.shared.session.state import memory
 from pages.shared.values import hulls, tables
 from pages.shared.values.hulls import HullsView, HullView
 from pages.shared.widgets import controls, drawing
@@ -40,7 +39,7 @@ def listen(shown: HullsView) -> None:
     """
     picked = controls.report(KEY, "picked")
     _follow(shown.path, _name(shown))
-    if memory().cursors["nodes"].is_new(picked) and _is_node(shown, str(picked["node"])):
+    if state.memory().cursors["nodes"].is_new(picked) and _is_node(shown, str(picked["node"])):
         state.change(hull_node=str(picked["node"]))
 
 
@@ -123,7 +122,7 @@ def player(
 
 
 def _turn(name: object, given: object = None) -> int:
-    return memory().cursors["hull"].turns(name, state.current().hull_at, given)
+    return state.memory().cursors["hull"].turns(name, state.current().hull_at, given)
 
 
 def _draw(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -53,6 +54,12 @@ def back_to_builders() -> None:
     state.change(edited="")
 
 
+def builder(label: str, name: str, *, unless: bool = False, **options: Any) -> None:
+    """Draw a control of the dictionary; a table edited by hand takes its place."""
+    off = unless or bool(state.current().edited)
+    controls.field_view(label, name, disabled=off, **options)
+
+
 def draw() -> None:
     """Draw where the dictionary comes from: the table suggests it, or the builders make it; then
     its scale.
@@ -73,7 +80,7 @@ def draw() -> None:
     else:
         builders()
     if tables.table(params).sequences:
-        sequences(bool(params.edited))
+        sequences()
     scale()
 
 
@@ -82,25 +89,22 @@ def suggested() -> None:
     params = state.current()
     _edited(params)
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
-    edited = bool(params.edited)
     paired = bool(dictionaries.pairs(params))
     see = "One linear and one RBF kernel of all columns: they see how columns act together."
-    controls.field_view(
+    builder(
         "Kernels of all columns",
         "together",
-        disabled=edited or paired,
+        unless=paired,
         help=see + " Pairs of columns take their place." * paired,
     )
-    controls.field_view(
+    builder(
         "Nonlinear kernels",
         "curved",
-        disabled=edited,
         help="Off: every column has a straight line, enough where a linear model does better.",
     )
-    controls.field_view(
+    builder(
         "Pairs of columns",
         "pairs",
-        disabled=edited,
         help=(
             "Products of two columns that explain what single columns do not, on the training rows."
         ),
@@ -136,125 +140,112 @@ def _edited(params: parameters.Params) -> None:
 def builders() -> None:
     """Draw the builders of the dictionary; a table edited by hand takes their place."""
     params = state.current()
-    off = bool(params.edited)
     _edited(params)
-    whole_table(off)
-    parts_of_the_table(off)
+    whole_table()
+    parts_of_the_table()
     with st.expander(
         "Bands and random choices of columns",
         key="more_builders",
         expanded=bool(params.bands or params.subspaces),
     ):
-        bands(off)
-        subspaces(off)
+        bands()
+        subspaces()
 
 
-def whole_table(off: bool) -> None:
+def whole_table() -> None:
     """Draw the builders of kernels on all columns."""
-    controls.field_view(
+    builder(
         "RBF kernels of all columns",
         "widths",
         kind=st.slider,
-        disabled=off,
         help=(
             "Widths from a quarter to four times the median distance. More widths: finer "
             "choice of smoothness."
         ),
     )
-    controls.field_view(
-        "Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off
-    )
+    builder("Laplacian kernels of all columns", "laplacians", kind=st.slider)
     others = other_kernels()
-    controls.field_view(
+    builder(
         "Other kernels of all columns",
         "others",
         kind=st.multiselect,
         options=list(others),
-        disabled=off,
         format_func=lambda key: KERNELS[key].word,
         to=lambda text: [key for key in text.split(",") if key in others],
         back=",".join,
     )
-    controls.field_view("Linear kernel of all columns", "linear", disabled=off)
-    controls.field_view(
+    builder("Linear kernel of all columns", "linear")
+    builder(
         "Polynomial kernel of all columns",
         "degree",
         options=[0, 2, 3, 4, 5, 6],
-        disabled=off,
         format_func=lambda degree: f"degree {degree}" if degree else "none",
     )
 
 
-def parts_of_the_table(off: bool) -> None:
+def parts_of_the_table() -> None:
     """Draw the builders of kernels on single columns and on groups."""
-    controls.field_view("One kernel per column", "each", options=each_column(), disabled=off)
+    builder("One kernel per column", "each", options=each_column())
     groups = tables.table(state.current()).groups
     count = (
         f"{counted(len(groups), 'group')} in this table."
         if groups
         else "This table has no groups of columns."
     )
-    controls.field_view(
-        "Kernels per group of columns", "groups", disabled=off or not groups, help=count
-    )
+    builder("Kernels per group of columns", "groups", unless=not groups, help=count)
     if groups and state.current().groups:
-        controls.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
+        builder("Of each group", "group_kernels", options=ON_GROUPS)
 
 
-def bands(off: bool) -> None:
+def bands() -> None:
     """Draw the builder of bands x families."""
     most = max(2, min(100, tables.table(state.current()).n_features))
-    controls.field_view(
+    builder(
         "Bands of neighbouring columns",
         "bands",
         max_value=most,
-        disabled=off,
         to=lambda count: min(count, most),
         help="For ordered columns, such as wavelengths: each band is one interval of them.",
     )
     if state.current().bands:
-        controls.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
+        builder("Of each band", "band_kernels", options=ON_BANDS)
 
 
-def subspaces(off: bool) -> None:
+def subspaces() -> None:
     """Draw the builder of random choices of columns."""
-    controls.field_view(
+    builder(
         "Random choices of columns",
         "subspaces",
-        disabled=off,
         help="Each is one kernel of a few columns chosen at random.",
     )
     if not state.current().subspaces:
         return
     most = min(1000, tables.table(state.current()).n_features)
-    controls.field_view(
+    builder(
         "Columns in each",
         "subspace_size",
         max_value=most,
-        disabled=off,
         to=lambda size: min(size, most),
     )
-    controls.field_view(
+    builder(
         "Of each choice",
         "subspace_kernel",
         options={key: entry.word for key, entry in KERNELS.items()},
-        disabled=off,
     )
-    controls.field_view("Seed of the choices", "subspace_seed", disabled=off)
+    builder("Seed of the choices", "subspace_seed")
 
 
-def sequences(off: bool) -> None:
+def sequences() -> None:
     """Draw the kernels that every sequence of the table gets."""
     st.markdown("**Sequences**")
     kinds = (("spectrum", "spectrum", 0), ("places", "degree", 0), ("shift", "degree", 1))
     for name, key, place in kinds:
         number = SEQUENCE_KERNELS[key].parameters[place]
         label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
-        controls.field_view(
+        builder(
             label,
             name,
             kind=st.slider,
-            disabled=off,
             help=f"{number.help} 0 leaves the kernel out.",
         )
 

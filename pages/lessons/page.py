@@ -9,7 +9,6 @@ from mklcore.gallery.lessons import LESSONS, Lesson, lesson_page
 from pages.shared.export import files
 from pages.shared.session import state
 from pages.shared.session.parameters import PLAYGROUND, Params
-from pages.shared.session.state import memory
 from pages.shared.widgets import controls, drawing, players
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
@@ -151,7 +150,7 @@ def leave(lesson: Lesson, params: Params) -> None:
         # the two columns the lesson shows
         kept["hull_pair"] = ",".join(str(j + 1) for j in lesson.found.pair)
     state.set_params(Params(**opens["params"], **kept))
-    memory().next_page = opens["page"]
+    state.memory().next_page = opens["page"]
 
 
 def all_lessons() -> None:

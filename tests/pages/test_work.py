@@ -24,8 +24,8 @@ pytestmark = pytest.mark.threads
 
 
 def ask(server, key, make, session=None, **how):
-    how = {"title": "Answer", "asked": True, "seconds": 1.0, "compiled": True, "long": False, **how}
-    return server.get(session or Session(), key, make, **how)
+    session = session or Session()
+    return server.get(session, Task(key, make, session, **{"title": "Answer", **how}))
 
 
 def until_ended(server, key):
@@ -382,7 +382,7 @@ def test_a_full_server_says_so(hold, monkeypatch):
 
 
 def test_a_part_of_the_value_can_be_seen():
-    task = Task("a", print, "Answer", 1.0, True, True, False, mine := Session(), {mine})
+    task = Task("a", print, mine := Session(), "Answer", wanted_by={mine})
     task.progress(0.2, "table", "half")
     task.progress(2.0)
     assert (task.share, task.text, task.value, task.version) == (1.0, "table", "half", 1)

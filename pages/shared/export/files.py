@@ -28,7 +28,6 @@ from mklcore.paths.path import Path
 from pages.shared.export import scripts
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import ANSWER, METHODS, Params
-from pages.shared.session.state import memory
 from pages.shared.values import answers, hulls, tables
 from pages.shared.values.answers import ComparedMethod
 from pages.shared.widgets import controls, drawing, grids
@@ -277,7 +276,7 @@ def use_buttons(name: str, table: Dataset) -> None:
     """Draw the script and the notebook that predict a person's own new rows with the model in the
     file ``name``.
     """
-    batch = memory().batch
+    batch = state.memory().batch
     rows = "new_rows.csv" if batch is None else batch.name
     # an answer turns logarithms back by itself
     is_logarithm = bool(table.log_of) and name != ANSWER_FILE

@@ -17,7 +17,6 @@ from mklcore.figures.captions import label, symbol
 from mklcore.figures.player_data import MethodView, Places, SharedSlider
 from mklcore.paths.path import Path
 from pages.shared.session import state
-from pages.shared.session.state import memory
 from pages.shared.widgets import controls, drawing, grids
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def follow(
     """Take where the cursor of a ``player`` of what is called ``name`` was released into a
     parameter, once; ``read`` makes its value of the browser's report.
     """
-    cursor = memory().cursors[player]
+    cursor = state.memory().cursors[player]
     report = controls.report(key)
     if cursor.is_new(report) and cursor.name == name:
         cursor.said = read(report)
@@ -295,7 +294,7 @@ def threshold(
 
     ``now`` is the threshold, which is the step number ``at``.
     """
-    turn = memory().cursors["threshold"].turns(name, now)
+    turn = state.memory().cursors["threshold"].turns(name, now)
     play = {**drawn["play"], "index": at, "turn": turn}
     picture({**drawn, "play": play, "say": {**drawn["say"], "index": at}}, THRESHOLD_KEY)
 
@@ -339,7 +338,7 @@ def player(
             "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
             "log": path.param != "p",
             "sign": symbol(path.param),
-            "turn": memory().cursors["path"].turns(name, state.current().at),
+            "turn": state.memory().cursors["path"].turns(name, state.current().at),
         },
         report=wait,
     )
@@ -387,7 +386,7 @@ def slider(
     elif found.shared:
         label = captions.label(found.shared, found.value(here.position))
     place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
-    turn = memory().cursors["methods"].turns(name, state.current().methods_at)
+    turn = state.memory().cursors["methods"].turns(name, state.current().methods_at)
     component(
         "compare_player", METHODS_KEY, {**made["lead"], "place": place, "turn": turn}, report=wait
     )

@@ -122,12 +122,12 @@ class Task:
 
     key: Hashable
     make: Make
-    title: str
-    seconds: float
-    asked: bool
-    compiled: bool
-    long: bool
     owner: Session
+    title: str
+    asked: bool = True
+    seconds: float = 1.0
+    compiled: bool = True
+    long: bool = False
     wanted_by: set[Session] = field(default_factory=set)
     share: float = 0.0
     text: str = ""
@@ -167,12 +167,12 @@ class Task:
         """Report how far it is, and a value in the making; raises ``CancelledError`` when it should
         end here.
         """
-        self.share, self.text = (
-            self.share if share is None else min(max(share, 0.0), 1.0),
-            text or self.text,
-        )
+        if share is not None:
+            self.share = min(max(share, 0.0), 1.0)
+        self.text = text or self.text
         if value is not None:
-            self.value, self.version = value, self.version + 1
+            self.value = value
+            self.version += 1
         if self.unwanted():
             raise CancelledError
 
@@ -246,19 +246,9 @@ class Work:
         with self._lock:
             self._begin()
 
-    def get(
-        self,
-        session: Session,
-        key: Hashable,
-        make: Make,
-        *,
-        title: str,
-        asked: bool,
-        seconds: float,
-        compiled: bool,
-        long: bool,
-    ) -> Ready | Pending | Failed:
-        """The value of ``key``, or how far it is."""
+    def get(self, session: Session, wanted: Task) -> Ready | Pending | Failed:
+        """The value that is ``wanted``, or how far it is."""
+        key = wanted.key
         with self._lock:
             if (kept := self._kept.get(key)) is not None:
                 session.waits.pop(key, None)
@@ -270,13 +260,10 @@ class Work:
             if task is None:
                 if len(self._tasks) >= MOST_WAITING:
                     return Failed(self._busy(), again=True)
-                task = Task(key, make, title, seconds, asked, compiled, long, session)
-                self._tasks[key] = task
+                task = self._tasks[key] = wanted
             task.wanted_by.add(session)
-            task.seen, task.asked = (
-                math.inf if self.inline else time.monotonic(),
-                task.asked or asked,
-            )
+            task.seen = math.inf if self.inline else time.monotonic()
+            task.asked = task.asked or wanted.asked
             session.waits[key] = session.run, task.version
             if self.inline and not task.begun:
                 task.started = time.monotonic()
@@ -401,25 +388,24 @@ class Work:
 
     def _begin(self) -> None:
         """Begin what is next while a thread is free; called under the lock."""
-        for given_up in [
-            task for task in self._tasks.values() if not task.begun and task.unwanted()
-        ]:
-            self._end(given_up)
+        for task in list(self._tasks.values()):
+            if not task.begun and task.unwanted():
+                self._end(task)
         self._forget_left()
-        while (task := self._next(long=False) or self._next(long=True)) is not None:
-            task.resumed.set()
-            if task.begun:
+        while (following := self._next(long=False) or self._next(long=True)) is not None:
+            following.resumed.set()
+            if following.begun:
                 continue
-            task.started = time.monotonic()
+            following.started = time.monotonic()
+            name = following.title
+            thread = threading.Thread(target=self._run, args=(following,), name=name, daemon=True)
             try:
-                threading.Thread(
-                    target=self._run, args=(task,), name=task.title, daemon=True
-                ).start()
+                thread.start()
             except RuntimeError as error:
                 # the system gives no more threads now: the next look tries again
-                task.started = math.nan
-                task.resumed.clear()
-                logging.getLogger(__name__).warning("%s waits: %s", task.title, error)
+                following.started = math.nan
+                following.resumed.clear()
+                logging.getLogger(__name__).warning("%s waits: %s", name, error)
                 return
 
     def _next(self, long: bool) -> Task | None:
@@ -519,10 +505,9 @@ class Work:
             if self._tabs[secret] > 0:
                 continue
             del self._tabs[secret]
-            for key in [
-                key for key in list(self._kept) if isinstance(key, tuple) and key[0] == secret
-            ]:
-                self._kept.pop(key, None)
+            for key in list(self._kept):
+                if isinstance(key, tuple) and key[0] == secret:
+                    del self._kept[key]
 
 
 def duration(seconds: float) -> str:
@@ -602,16 +587,7 @@ def mine() -> str:
     return _session().secret
 
 
-def get(
-    key: Hashable,
-    make: Make,
-    *,
-    title: str,
-    asked: bool = True,
-    seconds: float = 1.0,
-    compiled: bool = True,
-    long: bool = False,
-) -> Ready | Pending | Failed:
+def get(key: Hashable, make: Make, *, title: str, **how: Any) -> Ready | Pending | Failed:
     """The value of ``key``: there, in the making, or why not.
 
     Waits a moment, so that quick work is there at once.
@@ -634,14 +610,9 @@ def get(
     if (task := getattr(_HERE, "task", None)) is not None:
         return Ready(WORK.now(name, lambda: make(lambda *_, **__: task.progress())))
     new = name not in session.waits
-    found = WORK.get(
-        session, name, make, title=title, asked=asked, seconds=seconds, compiled=compiled, long=long
-    )
-    if (
-        new
-        and isinstance(found, Pending)
-        and getattr(private_streamlit.run_context(), "fragment_ids_this_run", None)
-    ):
+    found = WORK.get(session, Task(name, make, session, title, **how))
+    in_part = getattr(private_streamlit.run_context(), "fragment_ids_this_run", None)
+    if new and in_part and isinstance(found, Pending):
         state.rerun()  # a part of the page asked, and only a run of all draws the bar
     return found
 
