@@ -9,7 +9,6 @@ import streamlit as st
 
 from mklcore.answer.comparison import Comparison, compare_answers
 from mklcore.figures import captions, player_data, style
-from mklcore.figures.captions import PROVEN
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from pages.compare import sidebar
@@ -21,10 +20,8 @@ from pages.shared.session.parameters import METHODS, Params
 from pages.shared.values import answers, tables
 from pages.shared.values.answers import ComparedMethod
 from pages.shared.widgets import drawing, grids, players
-from pages.shared.widgets.drawing import text
 from pages.shared.widgets.norm_map import map_of_norms
 from pages.shared.work import work
-from pages.shared.work.work import Ready
 
 LINE = 64  # pixels of the sentence that is not there yet
 
@@ -46,7 +43,7 @@ def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
     match work.get(
         key, lambda progress: compare_answers(ready), title="Comparison", compiled=False
     ):
-        case Ready(found):
+        case work.Ready(found):
             place.markdown(f"**{found.sentence(called(list(ready)))}**")
             return found
     return None
@@ -179,7 +176,7 @@ def behind_best(drawn: Sequence[ComparedMethod]) -> None:
     """
     best = answers.best_k_among(drawn)
     found = None if best is None else answers.excesses(drawn, best)
-    if best is not None and isinstance(found, Ready):
+    if best is not None and isinstance(found, work.Ready):
         excess_table(best.path, found.value)
 
 
@@ -212,7 +209,7 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
 
 def beside_best(share: float) -> str:
     """Where an objective is beside that of the best kernels that are known."""
-    if abs(share) <= PROVEN:
+    if abs(share) <= captions.PROVEN:
         return "does as well"
     return f"is {style.percent(abs(share))} {'above' if share > 0.0 else 'below'}"
 
@@ -222,9 +219,9 @@ def explanation(drawn: Sequence[ComparedMethod]) -> None:
     solves.
     """
     what, look, limits = st.columns(3, gap="large")
-    what.markdown(text("compare"))
-    look.markdown(text("compare_look"))
-    limits.markdown(text("compare_cannot"))
+    what.markdown(drawing.text("compare"))
+    look.markdown(drawing.text("compare_look"))
+    limits.markdown(drawing.text("compare_cannot"))
     with st.expander("What each method solves", icon=":material/functions:"):
         solves = [(METHODS[one.method.algorithm], answers.words_for(one.params)) for one in drawn]
         for method, solved in dict.fromkeys(solves):

@@ -38,7 +38,6 @@ from pages.shared.session import state
 from pages.shared.session.disk_files import KeptFiles, NotKeptError, default_home
 from pages.shared.widgets import controls, drawing, grids
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Pending, Ready
 
 MOST_KEPT = 8
 MOST_BYTES = 2**24  # of a file
@@ -174,7 +173,7 @@ def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
     work.drop(("experiment", state.memory().experiment_run))
 
 
-def run() -> Ready | Pending | Failed | None:
+def run() -> work.Ready | work.Pending | work.Failed | None:
     """Return the run that this session asked for last, or how far it is; None where it asked for
     none.
     """
@@ -200,7 +199,7 @@ def run() -> Ready | Pending | Failed | None:
     found = work.get(
         ("experiment", asked), make, title="Experiment", seconds=seconds, long=not quick
     )
-    if isinstance(found, Ready):
+    if isinstance(found, work.Ready):
         state.memory().experiment_run = None
     return found
 

@@ -13,7 +13,6 @@ from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.figures import captions, style
-from mklcore.figures.style import counted, number
 from mklcore.io.catalog import NOVELTY, Control, Preset
 from mklcore.paths.path import Path
 from pages.explore import errors, pictures, questions
@@ -23,7 +22,6 @@ from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import state
 from pages.shared.session.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.values import answers, tables
-from pages.shared.values.answers import LANDMARKS, FirstAnswer
 from pages.shared.widgets import controls, drawing, players
 from pages.shared.widgets.norm_map import map_of_norms
 from pages.shared.widgets.players import View
@@ -61,7 +59,7 @@ def usable() -> bool:
 # While the answer is made
 
 
-def from_sample(first: FirstAnswer, params: Params) -> None:
+def from_sample(first: answers.FirstAnswer, params: Params) -> None:
     """Draw the answer from a sample of the rows, and say so: it is to be looked at, not taken."""
     st.info(
         f"From a sample of {first.rows:,} of {first.of:,} rows, drawn at random with every class in its "
@@ -74,7 +72,7 @@ def from_sample(first: FirstAnswer, params: Params) -> None:
         pictures.columns(seen, seen.index, follows=False)
 
 
-def waiting(params: Params, pending: Pending, first: FirstAnswer | None) -> None:
+def waiting(params: Params, pending: Pending, first: answers.FirstAnswer | None) -> None:
     """Draw what is known of a bundled table or from a sample of the rows, and the path as far as it
     is there; else a placeholder of the same size.
     """
@@ -104,7 +102,7 @@ def waiting(params: Params, pending: Pending, first: FirstAnswer | None) -> None
         st.markdown(f"**{METHODS[params.algorithm].label}** on {plain(drawing.name_of(params))}")
         st.caption(plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
-            st.caption(f"{plain(one.candidate.label)}: {number(one.score)}", width="content")
+            st.caption(f"{plain(one.candidate.label)}: {style.number(one.score)}", width="content")
         found = (
             partial.refit[0]
             if saved_path is None and partial is not None and partial.refit
@@ -204,7 +202,7 @@ def could_help(found: Exploration) -> None:
     st.markdown("**What could help**")
     rows = found.learnt_from.n_samples
     st.markdown(
-        f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect "
+        f"- More rows: there are {style.counted(rows, 'row')} to learn from, and a weak effect "
         "needs more.\n- Columns that have to do with "
         f"{bold(found.learnt_from.target_name)}.\n- Another target: a related "
         "column may be easier to predict."
@@ -478,7 +476,7 @@ def rows_used(params: Params) -> None:
         ),
     )
     if params.way == LOW_RANK:
-        now = params.landmarks or LANDMARKS
+        now = params.landmarks or answers.LANDMARKS
         controls.view(
             st.select_slider,
             "Landmarks",

@@ -41,7 +41,6 @@ from mklcore.figures import (
     weight_path,
     word_bars,
 )
-from mklcore.figures.captions import alternatives, behind_best
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
@@ -53,7 +52,6 @@ from pages.shared.values import answers
 from pages.shared.widgets import controls, drawing, grids, players
 from pages.shared.widgets.players import View
 from pages.shared.work import work
-from pages.shared.work.work import Pending, Ready
 
 # bars, and letters of their names
 MOST = 12
@@ -162,9 +160,9 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
     if found.learnt_from.task == NOVELTY:
         return ""
     later = answers.terms(params, asked=False)
-    if isinstance(later, Pending):
+    if isinstance(later, work.Pending):
         st.caption("Which columns act together with it is being computed.")
-    terms = later.value if isinstance(later, Ready) else ()
+    terms = later.value if isinstance(later, work.Ready) else ()
     own = [one for one in terms if len(one.columns) == 2 and name in one.columns][:MOST_PAIRS]
     if not own:
         return ""
@@ -369,7 +367,7 @@ def choices(found: Exploration, params: Params, point: Path, index: int) -> None
         best = searched(params)
     known = point if is_search else best
     with place:
-        said = behind_best(point, index, best, bold)
+        said = captions.behind_best(point, index, best, bold)
         st.markdown(f"**How far from the best choice?** {said}")
         cursor = index if point is along else None
         make = partial(choice_band, along, cursor, best=best)
@@ -406,7 +404,7 @@ def searched(params: Params) -> Path | None:
 def nearly_as_good(best: Path, index: int) -> None:
     """List the choices within 1 % of the best that a search has met."""
     model = best.estimators[index]
-    found = alternatives(best, index)
+    found = captions.alternatives(best, index)
     if best.statuses[index] is not Status.PROVEN:
         st.caption(
             f"The search ended after {style.counted(model.max_relaxations, 'relaxation')}: the "

@@ -26,7 +26,6 @@ from pages.shared.values import hulls, tables
 from pages.shared.values.hulls import HullsView, HullView
 from pages.shared.widgets import controls, drawing, grids, players
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Pending, Ready
 
 MOST_POINTS = 5  # extreme points that are named
 
@@ -43,7 +42,7 @@ def says(shown: HullsView) -> None:
         st.markdown(f"{about}: first hulls, not proved yet.")
         return
     found = hulls.verdict(shown)
-    if isinstance(found, Ready):
+    if isinstance(found, work.Ready):
         st.markdown(found.value.sentence(bold, plain(drawing.name_of(params))))
         st.caption(f"The sentence is about the hull at {where}, which validation rows chose.")
     else:
@@ -127,13 +126,13 @@ def _scores(shown: HullsView, hull: HullView) -> None:
         st.markdown(f"test {name} {drawing.score(name, hulls.test_score(shown.params, hull))}")
 
 
-def missing(found: Pending | Failed, value: float, drawn: float) -> None:
+def missing(found: work.Pending | work.Failed, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays
     meanwhile.
     """
     wanted = plain(f"λ = {value:.4g}")
     there = plain(f"λ = {drawn:.4g}")
-    if isinstance(found, Failed):
+    if isinstance(found, work.Failed):
         st.warning(
             f"There is no exact hull at {wanted}. {plain(found.sentence)} The hull at "
             f"{there} is shown."
@@ -251,7 +250,7 @@ def ranking(shown: HullsView, hull: HullView) -> None:
     rows = hulls.judges(shown.params).n_samples
     text, table = st.columns([2, 3], gap="medium")
     text.markdown(f"**Which columns matter**, at {captions.label('lam', hull.value)}")
-    if not isinstance(found, Ready):
+    if not isinstance(found, work.Ready):
         text.caption("Measuring." if found is not None else "")
         return
     used = sum(one.effect > 0.0 for one in found.value)

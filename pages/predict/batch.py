@@ -20,11 +20,9 @@ from mklcore.figures.captions import score as score_text
 from mklcore.paths.scoring import Scoring, label_of, scored
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
-from pages.shared.session.state import Upload, memory
 from pages.shared.values.tables import file_columns
 from pages.shared.widgets import controls, drawing, grids
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Ready
 
 MOST_ROWS = 20_000
 AT_A_TIME = 500
@@ -50,9 +48,9 @@ def take() -> None:
     """Keep the uploaded bytes in the session: the uploader is empty again after a change of page."""
     file = controls.value("batch_file")
     if file is not None and (refused := state.refusal(file)):
-        memory().notice = refused
+        state.memory().notice = refused
     elif file is not None:
-        memory().batch = Upload(file.name, file.getvalue())
+        state.memory().batch = state.Upload(file.name, file.getvalue())
 
 
 def draw(
@@ -73,7 +71,7 @@ def draw(
         max_upload_size=state.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
     )
-    file = memory().batch
+    file = state.memory().batch
     if file is None:
         target = table.log_of or table.target_name
         scored = f" With a column {plain(target)} the predictions are scored as well."
@@ -88,9 +86,9 @@ def draw(
 
     name = (work.mine(), "batch", key, hashlib.sha256(file.content).hexdigest(), sure is None)
     match work.get(name, make, title="Predictions", compiled=False):
-        case Ready(batch):
+        case work.Ready(batch):
             _table(batch, label_of(scoring), sure is not None)
-        case Failed() as failed:
+        case work.Failed() as failed:
             drawing.refusal(failed, "batch_refused")
 
 

@@ -27,9 +27,7 @@ from pages.shared.session import state
 from pages.shared.session.parameters import Params
 from pages.shared.values import answers, tables
 from pages.shared.widgets import controls, drawing, grids, players
-from pages.shared.widgets.drawing import text
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
 PER_PAGE = 24  # controls at once
@@ -392,9 +390,9 @@ def show(params: Params, found: Exploration) -> None:
     sure = None
     if chosen and table.task != "novelty":
         match answers.intervals(params, asked=False):
-            case Ready(value):
+            case work.Ready(value):
                 sure = value
-            case Failed(sentence):
+            case work.Failed(sentence):
                 st.caption(f"No intervals: {plain(sentence)}")
     threshold = answers.threshold(params, found) if chosen else USUAL
     if threshold != USUAL:
@@ -426,7 +424,7 @@ def show(params: Params, found: Exploration) -> None:
                 )
             )
             with st.expander("How to read the bars", icon=":material/help:"):
-                st.markdown(text("predict"))
+                st.markdown(drawing.text("predict"))
     if file.open:
         with file:
             scoring = params.scoring or ("r2" if table.task == "regression" else "accuracy")
@@ -446,9 +444,9 @@ def page(params: Params) -> None:
         )
         return
     match answers.get(params):
-        case Ready(found):
+        case work.Ready(found):
             show(params, found)
-        case Pending():
+        case work.Pending():
             st.container(height=PENDING_HEIGHT, border=False).caption(
                 "Choosing the model. Its answers appear here."
             )

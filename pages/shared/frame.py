@@ -13,12 +13,10 @@ from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.server import starting
 from pages.shared.session import parameters, state
-from pages.shared.session.parameters import Params
 from pages.shared.session.state import memory
 from pages.shared.values import tables
 from pages.shared.widgets import controls, drawing
 from pages.shared.work import compiling, turns, work
-from pages.shared.work.work import PendingError
 
 # Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem
 # for controls and captions, 0.75 rem inside figures. Formulas have the size of the text around
@@ -199,7 +197,7 @@ def usable_table() -> bool:
         if memory().page != "data":
             saved.uploader("The file of this link")
             return False
-    except PendingError as error:
+    except work.PendingError as error:
         drawing.refusal(error, "refused")
         return False
     except MKLError as error:
@@ -212,7 +210,7 @@ def usable_table() -> bool:
     return False
 
 
-def with_table(draw: Callable[[Params], None]) -> None:
+def with_table(draw: Callable[[parameters.Params], None]) -> None:
     """Draw what needs the table in use, or why it cannot be had, or drawn."""
     if usable_table():
         try:
@@ -231,7 +229,7 @@ def is_refused() -> bool:
     """Tell whether the table cannot be had, and not only is on its way."""
     try:
         tables.table(state.current())
-    except PendingError:
+    except work.PendingError:
         return False
     except (MKLError, state.MissingFileError):
         pass
@@ -398,7 +396,9 @@ def _draw() -> None:
     progress = heading(state.PAGES[address].question, tools=not is_start)
     notices = st.container()
     starting.wait_for(
-        address, comes_along=state.current() == Params() and tables.comes_along(Params())
+        address,
+        comes_along=state.current() == parameters.Params()
+        and tables.comes_along(parameters.Params()),
     )
     if not saved.offer():
         page.run()

@@ -22,7 +22,6 @@ from pages.shared.session.parameters import GRAMS, SEARCH, Params
 from pages.shared.values import dictionaries, hulls, tables
 from pages.shared.widgets import controls, drawing
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
 # most kernels of MKL-GOMP, most rows it is judged on, risk that its bound fails
@@ -425,12 +424,12 @@ def measured(params: Params, picture: Picture) -> Any:
         st.info("Measuring takes a while on this table. Start it when you like.")
         return None
     found = work.get(key, picture.measure(params), title="Measuring", seconds=5.0)
-    if isinstance(found, Failed):
+    if isinstance(found, work.Failed):
         drawing.refusal(found, "measure_refused")
-    elif not isinstance(found, Ready):
+    elif not isinstance(found, work.Ready):
         with st.container(height=HEIGHT, border=False):
             st.caption("Measuring. The picture appears here.")
-    return found.value if isinstance(found, Ready) else None
+    return found.value if isinstance(found, work.Ready) else None
 
 
 def show(params: Params) -> None:

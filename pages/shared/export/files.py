@@ -29,9 +29,7 @@ from pages.shared.export import scripts
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import ANSWER, METHODS, Params
 from pages.shared.values import answers, hulls, tables
-from pages.shared.values.answers import ComparedMethod
 from pages.shared.widgets import controls, drawing, grids
-from pages.shared.widgets.drawing import file_name
 from pages.shared.work import work
 
 # Proof and model
@@ -300,8 +298,8 @@ def button(make: Callable[[], str], name: str, label: str = "Save as one file") 
     controls.download(
         label,
         make,
-        f"{file_name(name)}.html",
-        f"explorable_{file_name(name)}",
+        f"{drawing.file_name(name)}.html",
+        f"explorable_{drawing.file_name(name)}",
         type="tertiary",
         help=(
             "A page that still drags, for mail or a class: it opens without a server, and the "
@@ -322,7 +320,9 @@ def answer_file(params: Params, found: Exploration, index: int) -> None:
     button(lambda: found.page(about, index), "Path")
 
 
-def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, step: int) -> None:
+def methods_file(
+    params: Params, drawn: Sequence[answers.ComparedMethod], said: str, step: int
+) -> None:
     """Draw the download of Compare: every method that has a path, from its slider on, with the
     page's sentence.
     """
@@ -334,7 +334,7 @@ def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, ste
     button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
 
-def problems(drawn: Sequence[ComparedMethod]) -> list[SolvedProblem]:
+def problems(drawn: Sequence[answers.ComparedMethod]) -> list[SolvedProblem]:
     """Return what the methods solve, each problem once, with the methods that solve it where there
     are several.
     """

@@ -40,11 +40,9 @@ from mklcore.paths.path import Path as Solved
 from pages.shared import private_streamlit
 from pages.shared.private_streamlit import bold, plain
 from pages.shared.session import disk_files, parameters, state
-from pages.shared.session.disk_files import KeptFiles, NotKeptError
 from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams, upload_name
 from pages.shared.session.state import Upload, memory
 from pages.shared.values import tables
-from pages.shared.values.tables import read_json
 from pages.shared.widgets import controls
 from pages.shared.work import work
 from pages.shared.work.machine import memory_bytes
@@ -424,7 +422,7 @@ def _title(file: Path) -> str:
     return file.name
 
 
-TABLES = KeptFiles(
+TABLES = disk_files.KeptFiles(
     "tables", re.compile(rf"[0-9a-f]{{64}}\.{ENDING}"), MOST_TABLES, sum(MOST.values()), _title
 )
 
@@ -439,7 +437,7 @@ def _to_folder(source: str, held: Upload) -> None:
     try:
         # a person waits for the page: 13 MB take a second and a half to compress
         kept = TABLES.keep(name, write(screen, zipfile.ZIP_STORED))
-    except NotKeptError as error:
+    except disk_files.NotKeptError as error:
         logging.getLogger(__name__).warning("The table is not kept for a restart: %s", error)
         said = (
             "The disk is full: this table lives as long as this tab."
@@ -649,7 +647,7 @@ def hulls_file(params: Params) -> Path:
 
 @lru_cache(maxsize=16)
 def _hulls(file: Path) -> EarlierHulls | None:
-    found = read_json(file)
+    found = tables.read_json(file)
     try:
         along = read_paths(file.with_name(file.name.replace(".json.gz", ".npz")).read_bytes())
     except (OSError, DataError):  # there is none: it is computed
@@ -667,7 +665,7 @@ def _answers(file: Path) -> dict[str, Seen]:
     except (OSError, DataError):
         return {}
     found = {}
-    for name, one in (read_json(file) or {}).items():
+    for name, one in (tables.read_json(file) or {}).items():
         columns = tuple(ColumnEffect(*each) for each in one["columns"])
         found[name] = Seen(
             one["sentence"], paths[name], one["index"], columns, np.array(one["along"])

@@ -37,10 +37,8 @@ from cachetools import LRUCache
 
 from mklcore.errors import MKLError, cancellation_scope, suppress_convergence_warnings
 from pages.shared import private_streamlit
-from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.work import compiling, turns
-from pages.shared.work.compiling import preparation
 from pages.shared.work.machine import cores, memory_bytes
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
@@ -554,7 +552,7 @@ def _texts_in(array: np.ndarray) -> int:
 
 
 def _compiled() -> bool:
-    solvers = preparation()
+    solvers = compiling.preparation()
     solvers.ask()
     return solvers.ready()
 
@@ -717,7 +715,9 @@ def bar() -> None:
             found = WORK.pending(task)
             more = f" (1 of {len(shown)})" if len(shown) > 1 else ""
             columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
-            columns[0].progress(found.share, plain(f"{task.title}{more}: {found.text}"))
+            columns[0].progress(
+                found.share, private_streamlit.plain(f"{task.title}{more}: {found.text}")
+            )
             columns[1].button(
                 "Cancel",
                 key="cancel_0",
