@@ -139,13 +139,12 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     number = st.column_config.NumberColumn
     form = "percent" if score in captions.SHARES else "%.3f"
     where = "held out" if found.held_out else "by folds, again"
-    named = {
-        "by folds": f"{score} by folds",
-        "held out": f"{score}, {where}",
-        "behind the first": "behind",
-    }
-    config = {name: number(named.get(name, name), format=form) for name in list(listed)[2:7]}
-    config |= {
+    config = {
+        "by folds": number(f"{score} by folds", format=form),
+        "held out": number(f"{score}, {where}", format=form),
+        "± held out": number(format=form),
+        "behind the first": number("behind", format=form),
+        "± behind": number(format=form),
         "method": st.column_config.TextColumn(pinned=True),
         "gap": number(
             format="percent", help="How far from the optimum at most. Empty: no certificate."
@@ -158,7 +157,7 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
         column_config=config,
         alt="One row per method, the best by folds first",
     )
-    recipes = listed.assign(settings=[known[one.name].method.text() for one in found.answers])
+    recipes = listed.assign(settings=[known[name].method.text() for name in listed["method"]])
     take, said = st.columns([1.3, 7], vertical_alignment="center")
     grids.take(recipes, "compare", "csv_compare", place=take)
     first = known[found.answers[0].name].found

@@ -13,20 +13,12 @@ from pages.shared.session.parameters import usual_method as method_of
 from pages.shared.values import answers, tables
 from pages.shared.widgets import controls
 
-NORMS = (1.0, 4 / 3, 2.0, float("inf"))
-COSTS = (0.1, 1.0, 10.0)
-
-
-def learners() -> tuple[str, ...]:
-    """Return the methods that weigh or choose kernels, whatever the task: all but the baselines."""
-    return tuple(name for name in METHODS.offered("binary") if name not in answers.BASELINES)
-
 
 def draw() -> None:
     """Draw presets and methods."""
     params = state.current()
     methods = answers.methods(params)
-    _preset(params, methods)
+    _preset(params)
     controls.scoring()
     for place, label in enumerate(parameters.labels(methods, tables.table(params).task)):
         with st.expander(f"{place + 1}. {label}", key=f"method_{place}"):
@@ -67,50 +59,45 @@ def _next(params: Params, methods: Sequence[MethodParams]) -> MethodParams:
 # Presets
 
 
-def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
-    """Return the named sets of methods that make sense for the table, built from the registry."""
+PRESETS = {
+    "Four norms": parameters.USUAL_METHODS,
+    "All methods and the uniform sum": "lp;gomp;best_k;greedy;smkl;uniform",
+    "Kernel by kernel": "gomp;best_k;greedy",
+    "MKL-GOMP and ridge under ℓq norms": (
+        "gomp:lam;lp,fit_intercept=no,loss=squared"
+        ";lp,fit_intercept=no,loss=squared,p=1.3333333333333333"
+        ";lp,fit_intercept=no,loss=squared,p=2.0;lp,fit_intercept=no,loss=squared,p=inf"
+    ),
+    "Convex and concave penalties": "lp;smkl;smkl,terms=log",
+    "The norm as path, at three costs": "lp:p,C=0.1;lp:p;lp:p,C=10.0",
+}
+BASELINES = ("uniform", "best", "aligned")
+
+
+def presets(params: Params) -> dict[str, str]:
+    """Return the named sets of methods that make sense for the table, as links have them."""
     task = tables.table(params).task
-    losses = next((c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks), None)
     now = method_of(params.algorithm, params.path, **dict(params.settings))
-    baselines = [name for name in answers.BASELINES if name != now.algorithm]
-    sized = [name for name in learners() if "s" in METHODS[name].path_params]
-    ridge = [method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS]
-    found = {
-        "Four norms": tuple(method_of("lp", p=p) for p in NORMS),
-        "All methods and the uniform sum": (
-            *map(MethodParams, learners()),
-            MethodParams("uniform"),
-        )[:MOST],
-        "What Explore shows, and the baselines": (now, *map(MethodParams, baselines)),
-        "Kernel by kernel": tuple(method_of(name, "s") for name in sized),
-        "MKL-GOMP and ridge under ℓq norms": (method_of("gomp", "lam"), *ridge),
-        "Convex and concave penalties": (
-            method_of("lp", p=1.0),
-            MethodParams("smkl"),
-            method_of("smkl", terms="log"),
-        ),
-        "The norm as path, at three costs": tuple(method_of("lp", "p", C=cost) for cost in COSTS),
+    baselines = [name for name in BASELINES if name != now.algorithm]
+    losses = next(c for c in METHODS["lp"].controls if c.name == "loss" and task in c.tasks)
+    found = PRESETS | {
+        "What Explore shows, and the baselines": ";".join([now.text(), *baselines]),
+        "One norm, other losses": ";".join(f"lp,loss={loss},p=2.0" for loss in losses.choices),
     }
     if task == "multiclass":
-        found["Weights for each class, and shared"] = (MethodParams("lp"), MethodParams("joint"))
-    if losses is not None and len(losses.choices) > 1:
-        found["One norm, other losses"] = tuple(
-            method_of("lp", p=2.0, loss=loss) for loss in losses.choices
-        )
-    return {name: methods for name, methods in found.items() if FEWEST <= len(methods) <= MOST}
+        found["Weights for each class, and shared"] = "lp;joint"
+    return found
 
 
-def _preset(params: Params, methods: tuple[MethodParams, ...]) -> None:
+def _preset(params: Params) -> None:
     offered = presets(params)
-    active = next((name for name, chosen in offered.items() if chosen == methods), None)
+    names = {text: name for name, text in offered.items()}
     controls.view(
         st.selectbox,
         "Preset",
         "methods_preset",
-        active,
-        lambda name: state.change(
-            methods=parameters.write_methods(offered.get(name, methods)), methods_at=""
-        ),
+        names.get(params.methods),
+        lambda name: state.change(methods=offered.get(name, params.methods), methods_at=""),
         options=list(offered),
         index=None,
         placeholder="Methods of your own",

@@ -91,11 +91,10 @@ def test_presets_are_sets_of_methods_a_link_can_hold():
     for data in ("iris", "diabetes"):
         found = sidebar.presets(Params(data=data))
         assert len(found) >= 6
-        for methods in found.values():
-            assert parameters.read_methods(parameters.write_methods(methods)) == methods
-    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {
-        *METHODS
-    } - {
+        for text in found.values():
+            assert parameters.write_methods(parameters.read_methods(text)) == text
+    every = parameters.read_methods(found["All methods and the uniform sum"])
+    assert {method.algorithm for method in every} == {*METHODS} - {
         "best",
         "aligned",
         "joint",

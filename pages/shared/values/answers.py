@@ -56,7 +56,6 @@ from pages.shared.work.work import Failed, Pending, Ready
 
 
 OPEN = ("p", "loss")  # what is chosen unless a person fixes it
-BASELINES = ("uniform", "best", "aligned")
 
 
 def algorithm(params: Params) -> Algorithm:
