@@ -157,9 +157,9 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
         column_config=config,
         alt="One row per method, the best by folds first",
     )
-    recipes = listed.assign(settings=[known[name].method.text() for name in listed["method"]])
+    recipes = [known[name].method.text() for name in listed["method"]]
     take, said = st.columns([1.3, 7], vertical_alignment="center")
-    grids.take(recipes, "compare", "csv_compare", place=take)
+    grids.take(listed.assign(settings=recipes), "compare", "csv_compare", place=take)
     first = known[found.answers[0].name].found
     beside = {} if first is None else first.baselines
     lines = [f"{name} {captions.score(score, value)}" for name, value in beside.items()]

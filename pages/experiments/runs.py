@@ -173,7 +173,7 @@ def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
     work.drop(("experiment", state.memory().experiment_run))
 
 
-def run() -> work.Ready | work.Pending | work.Failed | None:
+def run() -> work.Found | None:
     """Return the run that this session asked for last, or how far it is; None where it asked for
     none.
     """

@@ -15,10 +15,10 @@ from pages.shared.session import state
 from pages.shared.session.parameters import Params, Setting
 from pages.shared.values import hulls, tables
 from pages.shared.widgets import controls, drawing, players
-from pages.shared.work.work import Failed, Pending, Ready
+from pages.shared.work.work import Failed, Found, Ready
 
 
-def request() -> Ready | Pending | Failed | None:
+def request() -> Found | None:
     """Return the hulls, or how far they are; None where a person has to ask for them first."""
     params = state.current()
     if hulls.known(params) is None and not hulls.is_small(params):

@@ -39,8 +39,10 @@ def listen(shown: HullsView) -> None:
     """
     picked = controls.report(KEY, "picked")
     _follow(shown.path, _name(shown))
-    if state.memory().cursors["nodes"].is_new(picked) and _is_node(shown, str(picked["node"])):
-        state.change(hull_node=str(picked["node"]))
+    if state.memory().cursors["nodes"].is_new(picked):
+        node = str(picked["node"])
+        if _is_node(shown, node):
+            state.change(hull_node=node)
 
 
 def _follow(path: Path, name: object) -> None:

@@ -54,7 +54,7 @@ def back_to_builders() -> None:
     state.change(edited="")
 
 
-def builder(label: str, name: str, *, unless: bool = False, **options: Any) -> None:
+def builder(label: str, name: str, unless: bool = False, **options: Any) -> None:
     """Draw a control of the dictionary; a table edited by hand takes its place."""
     off = unless or bool(state.current().edited)
     controls.field_view(label, name, disabled=off, **options)

@@ -58,7 +58,7 @@ def cells(params: Params, page: str = "explore") -> list[Cell]:
     """Return the screen as cells. Raises ``MKLError`` where it has no answer yet to reproduce."""
     found = _cells(params, page)
     elsewhere = imports_for("\n".join(cell.text for cell in found if cell.is_code))
-    return [cell._replace(text=cell.text.replace(OWN, OWN + elsewhere)) for cell in found]
+    return [Cell(cell.text.replace(OWN, OWN + elsewhere), cell.is_code) for cell in found]
 
 
 def _cells(params: Params, page: str) -> list[Cell]:

@@ -50,7 +50,7 @@ from pages.shared.session.parameters import (
 from pages.shared.session.state import memory
 from pages.shared.values import dictionaries, tables
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Pending, Ready
+from pages.shared.work.work import Failed, Found, Pending, Ready
 
 # The method
 
@@ -118,7 +118,6 @@ FEW_ROWS = 2000  # up to which plain models are fitted within a moment
 FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}
 USUAL = Params()
 TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
-Found = Ready | Pending | Failed
 Progress = Callable[..., None]
 
 
@@ -398,7 +397,8 @@ def _later(
 
 def best_known(params: Params) -> Exploration | None:
     """The answer as far as it is known by now: with trees beside it once they are there."""
-    return work.peek(("further", key(params))) or work.peek(("answer", key(params)))
+    now = key(params)
+    return work.peek(("further", now)) or work.peek(("answer", now))
 
 
 def known_choices(params: Params) -> Path | None:

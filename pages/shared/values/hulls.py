@@ -28,7 +28,7 @@ from pages.shared.session import parameters
 from pages.shared.session.parameters import SEARCH, Params, Setting
 from pages.shared.values import tables
 from pages.shared.work import work
-from pages.shared.work.work import Failed, Pending, Ready
+from pages.shared.work.work import Found
 
 METHOD = ESTIMATORS["hkl"]
 POINTS = 16
@@ -155,7 +155,7 @@ def is_small(params: Params) -> bool:
     return len(parts(params).train.y) <= SMALL_ROWS
 
 
-def get(params: Params) -> Ready | Pending | Failed:
+def get(params: Params) -> Found:
     """Return the hulls, or how far they are with those by the necessary condition alone.
 
     Raises ``MKLError``.
@@ -229,7 +229,7 @@ def at(shown: HullsView, index: int) -> HullView:
     return HullView(float(path.values[index]), path.estimators[index], train, validation)
 
 
-def exact(shown: HullsView, value: float) -> Ready | Pending | Failed:
+def exact(shown: HullsView, value: float) -> Found:
     """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how
     far it is.
     """
@@ -267,7 +267,7 @@ class ReferenceBeside(NamedTuple):
     score: PairedScore
 
 
-def beside(shown: HullsView) -> Ready | Pending | Failed:
+def beside(shown: HullsView) -> Found:
     """Return the best hull and other models on the same grid of kernels and rows, each at its best
     on the validation rows, with their scores on the held-out rows.
     """
@@ -320,7 +320,7 @@ def held_out(params: Params) -> Dataset:
     return tables.split(params).test.drawn(JUDGES, params.seed)
 
 
-def verdict(shown: HullsView) -> Ready | Pending | Failed:
+def verdict(shown: HullsView) -> Found:
     """Return how well the hull that validation rows chose predicts the held-out rows, which chose
     nothing.
     """
@@ -335,7 +335,7 @@ def verdict(shown: HullsView) -> Ready | Pending | Failed:
     return work.get(("hull verdict", key(params)), make, title="Held-out rows", asked=False)
 
 
-def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
+def ranking(shown: HullsView, hull: HullView) -> Found:
     """Return the effect of every column on validation rows, the largest first."""
     params = shown.params
     rows, train = judges(params), parts(params).train.select(columns(params))
@@ -345,7 +345,7 @@ def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     )
 
 
-def stability(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
+def stability(shown: HullsView, hull: HullView) -> Found:
     """Return how often columns and extreme points are selected on half of the training rows.
 
     It takes twenty hulls.
@@ -404,8 +404,9 @@ def _some(params: Params) -> Dataset:
 def test_score(params: Params, hull: HullView) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
-    measure = lambda: float(hull.fitted.score(test.X[:, columns(params)], test.y))  # noqa: E731
-    return work.now(("test", key(params), hull.value), measure)
+    rows = test.X[:, columns(params)]
+    score = lambda: float(hull.fitted.score(rows, test.y))  # noqa: E731
+    return work.now(("test", key(params), hull.value), score)
 
 
 def rows_caption(params: Params) -> str:

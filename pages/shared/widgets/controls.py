@@ -18,6 +18,7 @@ from pages.shared.session.parameters import METHODS, RULES, Setting
 from pages.shared.session.state import change, current, memory
 from pages.shared.values import tables
 
+Keep = Callable[[Any], None]  # takes what a person chose
 ECHO_SECONDS = 2.0
 ECHOES = ("number_input", "selectbox")
 VALUED = (
@@ -60,7 +61,8 @@ def download(
     be gone when it is.
     """
     kind, _ = guess_type(file)
-    place.download_button(label, make, file, kind, key=key, icon=icon, on_click="ignore", **more)
+    more |= {"key": key, "icon": icon, "on_click": "ignore"}
+    place.download_button(label, make, file, kind, **more)
 
 
 def row(**more: Any) -> DeltaGenerator:
@@ -73,7 +75,7 @@ def view(
     label: str,
     key: str,
     value: Any,
-    keep: Callable[[Any], None],
+    keep: Keep,
     /,
     **options: Any,
 ) -> Any:
@@ -210,7 +212,7 @@ def widget(
     control: Control,
     value: Any,
     key: str,
-    keep: Callable[[Setting], None],
+    keep: Keep,
 ) -> None:
     """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a
     person chooses.
@@ -235,14 +237,15 @@ def widget(
     view(kind, control.label, key, value, keep, help=control.help or None, **options)
 
 
-def method(label: str, key: str, now: str, keep: Callable[[str], None]) -> None:
+def method(label: str, key: str, now: str, keep: Keep) -> None:
     """Draw the choice of a method among those for the table in use."""
     offered = METHODS.offered(tables.table(current()).task, now)
     names = {name: METHODS[name].label for name in offered}
-    view(st.selectbox, label, key, now, keep, options=names, help=METHODS[now].one_line)
+    help = METHODS[now].one_line
+    view(st.selectbox, label, key, now, keep, options=names, help=help)
 
 
-def path_over(method: Algorithm, key: str, now: str, keep: Callable[[str], None]) -> None:
+def path_over(method: Algorithm, key: str, now: str, keep: Keep) -> None:
     """Draw what the path of a method runs over, where there is a choice."""
     names = {name: captions.symbol(name) for name in method.path_params}
     if len(names) > 1:

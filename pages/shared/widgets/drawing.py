@@ -25,7 +25,7 @@ from pages.shared.session.parameters import Params
 from pages.shared.values import tables
 from pages.shared.widgets import controls
 from pages.shared.work import work
-from pages.shared.work.work import Failed, FailedError, Pending, PendingError, Ready
+from pages.shared.work.work import Failed, FailedError, Found, Pending, PendingError, Ready
 
 # Figures
 
@@ -379,7 +379,7 @@ def about_certificate() -> None:
 def request(
     label: str,
     key: str,
-    get: Callable[[Any], Ready | Pending | Failed],
+    get: Callable[[Any], Found],
     params: Any,
     show: Callable[[Any], Any],
     **button: Any,

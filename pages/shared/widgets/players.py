@@ -81,7 +81,8 @@ def edge(path: Path, k: int) -> str:
     """Return a sentence where the best point of a path, ``k``, is at its end, and a value beyond
     those tried may do better; else "".
     """
-    if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
+    last = len(path) - 1
+    if not last or path.param in ("p", "s") or k not in (0, last):
         return ""
     if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
         return ""
@@ -131,6 +132,8 @@ FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
 CHART = "path_chart"
 SCORES = "score_chart"
 KEY = "player"
+Hear = Callable[[], None]
+Report = dict[str, Any]
 SCRIPTS = {
     "path_player": "path",
     "path_bars": "bars",
@@ -147,7 +150,7 @@ _components = {
 }
 
 
-def component(kind: str, key: str, data: Any, **heard: Callable[[], None]) -> None:
+def component(kind: str, key: str, data: Any, **heard: Hear) -> None:
     """Draw what runs in the browser; each of ``heard`` is called when it reports under that name."""
     callbacks: dict[str, Any] = {f"on_{name}_change": act for name, act in heard.items()}
     _components[kind](key=key, data=data, default=dict.fromkeys(heard), **callbacks)
@@ -157,9 +160,7 @@ def wait() -> None:
     """Take no report yet: the run that follows reads it."""
 
 
-def follow(
-    player: str, key: str, name: object, field: str, read: Callable[[dict[str, Any]], Any]
-) -> None:
+def follow(player: str, key: str, name: object, field: str, read: Callable[[Report], Any]) -> None:
     """Take where the cursor of a ``player`` of what is called ``name`` was released into a
     parameter, once; ``read`` makes its value of the browser's report.
     """
@@ -170,7 +171,7 @@ def follow(
         state.change(**{field: cursor.said or None})
 
 
-def released(report: dict[str, Any], count: int) -> int:
+def released(report: Report, count: int) -> int:
     """Return at which of ``count`` points a player was released."""
     return min(max(int(report["index"]), 0), count - 1)
 
@@ -182,7 +183,7 @@ def listen(path: Path, name: object) -> None:
     follow("path", KEY, name, "at", lambda report: _reported(path, report))
 
 
-def _reported(path: Path, report: dict[str, Any]) -> float:
+def _reported(path: Path, report: Report) -> float:
     """Return the value where the thumb was released: that of a solved point, or one between two of
     them.
     """

@@ -84,6 +84,9 @@ class Failed:
     again: bool = False
 
 
+Found = Ready | Pending | Failed
+
+
 class PendingError(MKLError):
     """A value is on its way; the page that needs it is drawn again when it is there."""
 
@@ -244,7 +247,7 @@ class Work:
         with self._lock:
             self._begin()
 
-    def get(self, session: Session, wanted: Task) -> Ready | Pending | Failed:
+    def get(self, session: Session, wanted: Task) -> Found:
         """The value that is ``wanted``, or how far it is."""
         key = wanted.key
         with self._lock:
@@ -390,7 +393,7 @@ class Work:
             if not task.begun and task.unwanted():
                 self._end(task)
         self._forget_left()
-        while (following := self._next(long=False) or self._next(long=True)) is not None:
+        while following := self._next(long=False) or self._next(long=True):
             following.resumed.set()
             if following.begun:
                 continue
@@ -585,7 +588,7 @@ def mine() -> str:
     return _session().secret
 
 
-def get(key: Hashable, make: Make, *, title: str, **how: Any) -> Ready | Pending | Failed:
+def get(key: Hashable, make: Make, *, title: str, **how: Any) -> Found:
     """The value of ``key``: there, in the making, or why not.
 
     Waits a moment, so that quick work is there at once.
