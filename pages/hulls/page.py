@@ -77,7 +77,7 @@ def came_earlier(found: saved.EarlierHulls, params: Params) -> None:
     solver is ready.
     """
 
-    view.says_earlier(found.path, params)
+    view.is_judged_soon(found.path, params)
 
     @st.fragment
     def draw() -> None:

@@ -37,7 +37,7 @@ def says(shown: HullsView) -> None:
     params = shown.params
     path = shown.path
     about = drawing.about(params)
-    where = captions.label("lam", float(path.values[path.first_look]))
+    where = players.where(path, path.first_look)
     if shown.provisional or not path.can_choose:
         st.markdown(f"{about}: first hulls, not proved yet.")
         return
@@ -45,23 +45,16 @@ def says(shown: HullsView) -> None:
     if isinstance(found, work.Ready):
         st.markdown(found.value.sentence(bold, plain(drawing.name_of(params))))
         st.caption(f"The sentence is about the hull at {where}, which validation rows chose.")
+        at_an_end(path)
     else:
-        st.markdown(f"{about}: the hull at {where} is judged on held-out rows in a moment.")
-    at_an_end(path)
+        is_judged_soon(path, params)
 
 
-def says_earlier(path: Path, params: Params) -> None:
-    """Say which hull is the best of those that came with the project; held-out rows judge it once
-    it is fitted.
-    """
-    best = path.first_look
-    score = captions.score(path.score_name, float(path.val_score[best]))
-    where = captions.label("lam", float(path.values[best]))
-    text = (
-        f"{drawing.about(params)}: best hull at {where}, validation {path.score_name} {score}. "
-        "Held-out rows judge it"
-    )
-    st.markdown(f"{text} in a moment.".replace(" %", "\u00a0%"))
+def is_judged_soon(path: Path, params: Params) -> None:
+    """Say which hull validation rows chose: held-out rows judge it once it is fitted."""
+    where = players.where(path, path.first_look)
+    about = drawing.about(params)
+    st.markdown(f"{about}: the hull at {where} is judged on held-out rows in a moment.")
     at_an_end(path)
 
 
@@ -80,13 +73,10 @@ def facts(shown: HullsView, hull: HullView) -> None:
         keep = lambda value: state.change(hull_at=value)  # noqa: E731
         players.exact_box(shown.path, hull.value, keep, "hull_exact", disabled=shown.provisional)
     table = tables.table(params)
-    tolerance = f"tolerance {fitted.tol:g}, training rows"
+    sure.markdown(hulls.certificate(shown, hull))
     if table.task == "multiclass":
-        tolerance = (
-            f"{len(table.class_names)} classes, each against the rest: the union of their "
-            f"hulls, {tolerance}"
-        )
-    sure.markdown(f"{hulls.certificate(shown, hull)}  \n:small[:gray[{tolerance}]]")
+        count = len(table.class_names)
+        sure.caption(f"{count} classes, each against the rest: the union of their hulls.")
     order = fitted.interaction_order_
     alone = fitted.design_.root_is_constant
     order_of = (
@@ -409,7 +399,7 @@ def _table(shown: HullsView, found: tuple[hulls.ReferenceBeside, ...]) -> None:
     params = shown.params
     name = path.score_name
     rows = hulls.held_out(params).n_samples
-    own = captions.label("lam", float(path.values[path.first_look]))
+    own = players.where(path, path.first_look)
     listed = []
     for model, score in found:
         label, chosen = (LINE, own) if model is None else (LABELS[model.name], model.chosen)

@@ -193,24 +193,15 @@ def _slider(
         return
     now = min(max(float(now), low), high)
     whole = max(abs(low), abs(high)) < LARGEST_WHOLE and bool((values == np.round(values)).all())
+    options: dict[str, Any] = {"min_value": int(low), "max_value": int(high), "step": 1}
     if whole and high - low <= 10 * STEPS and now == round(now):
-        controls.view(
-            st.slider, label, key, int(now), keep, min_value=int(low), max_value=int(high), step=1
-        )
-        return
-    step = float(f"{(high - low) / STEPS:.0e}") or 1.0
-    places = max(0, -math.floor(math.log10(step)))
-    controls.view(
-        st.slider,
-        label,
-        key,
-        now,
-        keep,
-        min_value=low,
-        max_value=high,
-        step=step,
-        format=f"%.{places}f",
-    )
+        now = int(now)
+    else:
+        step = float(f"{(high - low) / STEPS:.0e}") or 1.0
+        places = max(0, -math.floor(math.log10(step)))
+        form = f"%.{places}f"
+        options = {"min_value": low, "max_value": high, "step": step, "format": form}
+    controls.view(st.slider, label, key, now, keep, **options)
 
 
 # The answer

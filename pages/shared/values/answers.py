@@ -298,18 +298,14 @@ def _make(
 
 def further(params: Params, asked: bool = True) -> Found:
     """The answer with a forest and boosted trees beside it."""
-
-    def compare(found: Exploration, _: Progress) -> Exploration:
-        return completed(found.compare())
-
-    return _later(params, "further", compare, "Forest and boosted trees", asked)
+    make = lambda found, _: completed(found.compare())  # noqa: E731
+    return _later(params, "further", make, "Forest and boosted trees", asked)
 
 
 def chance(params: Params, asked: bool = True) -> Found:
     """Whether each column could be chance, by name."""
-    return _later(
-        params, "chance", lambda found, _: found.could_be_chance, "What could be chance", asked
-    )
+    make = lambda found, _: found.could_be_chance  # noqa: E731
+    return _later(params, "chance", make, "What could be chance", asked)
 
 
 def intervals(params: Params, asked: bool = True) -> Found:
@@ -366,7 +362,7 @@ def norm_map(params: Params) -> Found:
                 scoring=found.request.scoring,
             )
 
-    return _later(params, "norm map", make, "Map of p and C", True, 20.0, compiled=True)
+    return _later(params, "norm map", make, "Map of p and C", seconds=20.0, compiled=True)
 
 
 def _later(
@@ -374,9 +370,8 @@ def _later(
     name: str,
     make: Callable[[Exploration, Progress], Any],
     title: str,
-    asked: bool,
+    asked: bool = True,
     seconds: float = 1.0,
-    *,
     compiled: bool = False,
 ) -> Found:
     # what a released cursor looks at once more
@@ -429,7 +424,7 @@ def best_choices(params: Params) -> Found:
                 found.path, found.request.given(rows), rows.y, RELAXATIONS, tick
             )
 
-    return _later(params, "best choices", make, "Best choices", True, 10.0, compiled=True)
+    return _later(params, "best choices", make, "Best choices", seconds=10.0, compiled=True)
 
 
 def threshold(params: Params, found: Exploration) -> float:

@@ -641,11 +641,6 @@ def peek(key: Hashable) -> Any:
     return None if found is None else found.value
 
 
-def cancel(key: Hashable) -> None:
-    """End the work at ``key``; until `drop` it stays cancelled in this session."""
-    WORK.cancel(_session(), _own(key))
-
-
 def drop(key: Hashable) -> None:
     """Forget the value of ``key``, or why there is none, so that it is made again."""
     WORK.drop(_session(), _own(key))
