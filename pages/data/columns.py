@@ -67,13 +67,8 @@ def groups(table: Dataset) -> None:
     """Draw how columns are grouped, and the groups, which can be edited."""
     params = state.current()
     st.subheader("Groups of columns", anchor=False)
-    chosen = (
-        ""
-        if not params.grouping
-        else params.grouping.split()[0]
-        if _is_rule(params.grouping)
-        else "hand"
-    )
+    rule, _, count = params.grouping.partition(" ")
+    chosen = rule if rule in GROUPINGS else "hand"
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         controls.view(
@@ -90,8 +85,8 @@ def groups(table: Dataset) -> None:
                 st.number_input,
                 "Bands",
                 "field_n_bands",
-                int(params.grouping.split()[1]),
-                lambda count: state.change(grouping=f"bands {count}"),
+                int(count),
+                lambda bands: state.change(grouping=f"bands {bands}"),
                 min_value=1,
                 max_value=table.n_features,
                 step=1,
@@ -105,10 +100,6 @@ def groups(table: Dataset) -> None:
         st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
     else:
         st.markdown(f"No groups: {UNGROUPED.get(chosen, UNGROUPED[''])}")
-
-
-def _is_rule(text: str) -> bool:
-    return text in GROUPINGS or text.startswith("bands ")
 
 
 def _regroup(how: str, table: Dataset) -> None:

@@ -78,11 +78,9 @@ def facts(shown: HullsView, hull: HullView) -> None:
         count = len(table.class_names)
         sure.caption(f"{count} classes, each against the rest: the union of their hulls.")
     order = fitted.interaction_order_
-    alone = fitted.design_.root_is_constant
-    order_of = (
-        "no interaction: one column at a time" if alone else "one column at a time above level 0"
-    )
-    order_of = f"interactions of up to **{order}** columns" if order > 1 else order_of
+    order_of = "no interaction: one column at a time"
+    if order > 1:
+        order_of = f"interactions of up to **{order}** columns"
     visited = hulls.visited(shown.path, hull)
     whole = hulls.count(fitted.n_dag_kernels_)
     bound = "the bound covers all" if fitted.certified_ else "there are"

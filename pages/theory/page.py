@@ -50,11 +50,7 @@ class Drawn(NamedTuple):
 
 def classes(params: Params) -> tuple[str, ...]:
     """Return the names of the classes, none for a regression or without a target."""
-    return (
-        tables.split(params).train.class_names
-        if tables.table(params).task in ("binary", "multiclass")
-        else ()
-    )
+    return tables.table(params).class_names
 
 
 def numbers(params: Params, part: Dataset) -> np.ndarray:
@@ -211,11 +207,8 @@ def draw_steps(found: Any) -> Drawn:
         )
         return Drawn(said, path.d, [], axes)
     shown = np.where(path.excess > 1e-12, path.excess, np.nan)
-    near = (
-        int(np.argmax(path.excess <= 0.01 * path.start))
-        if (path.excess <= 0.01 * path.start).any()
-        else -1
-    )
+    close = np.flatnonzero(path.excess <= 0.01 * path.start)
+    near = int(close[0]) if close.size else -1
     promised = "speaks from the second kernel on"
     if np.isfinite(bounds[near]):
         promised = f"promises {style.number(bounds[near])}"

@@ -21,6 +21,7 @@ import streamlit as st
 
 from mklcore.io.launcher import HOSTS
 from pages.shared import private_streamlit
+from pages.shared.session.parameters import one_line
 from pages.shared.session.state import REFUSED
 from pages.shared.work.machine import memory_bytes
 
@@ -413,9 +414,7 @@ class Guard:
         """Write a refused host into the log, each once, and what answers it."""
         if host not in self._refused and len(self._refused) < MOST_LOGGED:
             self._refused.add(host)
-            name = "".join(sign for sign in host.decode("latin-1") if sign.isprintable())[
-                :100
-            ].partition(":")[0]
+            name = one_line(host.decode("latin-1")).partition(":")[0]
             LOG.warning(
                 (
                     "A request to the host %r was refused. To answer it, start the server "

@@ -120,13 +120,8 @@ def pairs(params: Params) -> tuple[tuple[str, ...], ...]:
     """Return the pairs of columns that act together on the training rows, by name; () where none
     are wanted, or where kernels see groups, bands or sequences.
     """
-    if (
-        not params.pairs
-        or not params.curved
-        or any(unit.kind not in PAIRED for unit in made_of(params))
-    ):
-        return ()
-    if len(table(params).columns) > MOST_PAIRED:
+    is_asked = params.pairs and params.curved and len(table(params).columns) <= MOST_PAIRED
+    if not is_asked or any(unit.kind not in PAIRED for unit in made_of(params)):
         return ()
     find = lambda: interacting(split(params).train, 2, MOST_PAIRS)  # noqa: E731
     return work.now(("pairs", params.of(*SPLIT)), find)
