@@ -95,7 +95,7 @@ def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
         other = upload(open_app("pages/home/page.py"), content, "screen.mklx")
         assert memory(other).params == memory(app).params
         assert memory(other).page == "explore"
-        assert saved.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
+        assert saved.read(content).path.values.tolist() == memory(other).opened[0].values.tolist()
     assert words(go(other, "pages/explore/page.py")).splitlines()[0] == said.splitlines()[0]
     before = memory(other).params
     upload(go(other, "pages/home/page.py"), REFUSED["no table"][0], "x.mklx")
