@@ -90,9 +90,10 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
         lines.append(Statement(True, f"kernels: {sentence}"))
     lines += _predictions(model, twin, stack.values if model._map is None else X)
     is_scaled = hasattr(model, "scales_")
-    K = twin._map.cross(X) if is_scaled else np.array([stack.gram(m) for m in range(M)])
+    K = twin._map.cross(X) if is_scaled else np.array(list(map(stack.gram, range(M))))
     f = twin.decide_blocks(K) if model._map is None else twin._decisions(X)
-    lines += _kinds(Rebuilt(model, K, np.reshape(f, (n, -1)).T, np.array(targets), stack))
+    decisions = np.reshape(f, (n, -1)).T
+    lines += _kinds(Rebuilt(model, K, decisions, np.array(targets), stack))
     if hasattr(model, "calibration_"):
         lines.append(_probabilities(model, X))
     return lines
@@ -333,8 +334,12 @@ def _weighted(found: Rebuilt) -> list[Case]:
     w = getattr(model, "sample_weight_", None)
     of_nu = getattr(model, "nu", None) is not None
     cases = []
-    C = 1.0 / (model.nu * (found.Y.shape[1] if w is None else w.sum())) if of_nu else model.C
-    for y, problem in zip(found.Y, found.problems(len(found.Y)), strict=True):
+    C = model.C
+    if of_nu:
+        size = found.Y.shape[1] if w is None else w.sum()
+        C = 1.0 / (model.nu * size)
+    problems = found.problems(len(found.Y))
+    for y, problem in zip(found.Y, problems, strict=True):
         weights, dual, b, point = problem
         G = found.K
         if type(model).__name__.startswith("BestKernel"):
@@ -382,9 +387,13 @@ def _concave(found: Rebuilt) -> list[Case]:
     y = model.training_target_
     cases: list[Case] = []
     pairs = getattr(model, "pairs_", (None,))
-    for pair, (weights, dual, b, _) in zip(pairs, found.problems(len(pairs)), strict=True):
-        rows = np.arange(len(y)) if pair is None else np.flatnonzero(np.isin(y, pair))
-        target = y if pair is None else signs(y[rows], pair[1])
+    problems = found.problems(len(pairs))
+    for pair, (weights, dual, b, _) in zip(pairs, problems, strict=True):
+        rows = np.arange(len(y))
+        target = y
+        if pair is not None:
+            rows = np.flatnonzero(np.isin(y, pair))
+            target = signs(y[rows], pair[1])
         decision = np.tensordot(weights, found.K[:, rows] @ dual, 1)
         selection = penalty.value(weights**2 * _norms(found.K, dual))
         loss = total_loss(model.loss_in_use, decision, float(b), target, model.C)
@@ -420,7 +429,8 @@ def _pursuit(found: Rebuilt) -> list[Case]:
     problem = BestK(K, found.Y.T - model.intercept_, model.lam)
     proof = getattr(model, "proof_", None)
     if proof is not None:
-        bound = min(proved_bound(K, problem.Y, model.lam, size, Proof(*proof)), primal)
+        proved = proved_bound(K, problem.Y, model.lam, size, Proof(*proof))
+        bound = min(proved, primal)
     else:
         point = np.reshape(model.dual_point_, problem.Y.shape)
         bound = problem.bound(point, problem.forms(point), size)
@@ -440,9 +450,9 @@ def _greedy(found: Rebuilt) -> list[Case]:
         if model.criterion != "empirical":
             primal += model.lam * float(np.sqrt(_norms(found.K, dual)).sum())
         if theta is not None:
-            feasible = np.sqrt(_norms(found.K, theta).max()) <= model.lam * (1.0 + 1e-6)
-            value = float(theta @ (found.Y[k] - b) - 0.5 * n * (theta @ theta))
-            bound = value if feasible else -np.inf
+            largest = np.sqrt(_norms(found.K, theta).max())
+            value = theta @ (found.Y[k] - b) - 0.5 * n * (theta @ theta)
+            bound = float(value) if largest <= model.lam * (1.0 + 1e-6) else -np.inf
         cases.append((primal, bound))
     return cases
 

@@ -205,7 +205,8 @@ class _BestKernel(_OnStacks):
                 row[:] = self._proved(kernel, own, targets)
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
         while True:
-            best = int(np.argmin(bounds.sum(axis=1)) if scores is None else np.argmax(scores))
+            totals = bounds.sum(axis=1)
+            best = int(np.argmin(totals) if scores is None else np.argmax(scores))
             k = len(fits[best])
             if k == len(targets):
                 break
@@ -215,14 +216,19 @@ class _BestKernel(_OnStacks):
             duals[best][k] = fit.dual_coef
             bounds[best, k] = fit.objective
         self.single_scores_ = scores
-        self.single_objectives_ = bounds.sum(axis=1)
+        self.single_objectives_ = totals
         for fit in fits[best]:
             warn_unless_converged(fit, self.tol)
         self._publish_best(fits[best], best, M)
         self.n_solves_ = sum(fit.solves for own in fits for fit in own)
         self._carry = duals
 
-    def _proved(self, kernel: Array, duals: list[Array], targets: list[Array]) -> list[float]:
+    def _proved(
+        self,
+        kernel: Array,
+        duals: list[Array],
+        targets: list[Array],
+    ) -> list[float]:
         """Lower bounds on the objective of one kernel, one per target, from given duals."""
         found = []
         for dual, y in zip(duals, targets, strict=True):
@@ -414,7 +420,8 @@ class _Aligned(_OnStacks):
         else:
             weights = margin_weights(K.values, y, float(self.mix))
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start)
+        weighted = Dense(weights[:, None, None] * K.values)
+        fit = super()._fit_one(weighted, y, start)
         history = tuple(replace(record, dual_objective=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 

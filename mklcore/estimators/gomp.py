@@ -68,7 +68,12 @@ class _GompBase(KernelSettings, BudgetedEstimator):
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
-    def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> BestK | None:
+    def _run(
+        self,
+        stack: GramStack | Features,
+        y: Array,
+        prepared: Spectra | None,
+    ) -> BestK | None:
         loss = self.loss_in_use
         Y, means = self._columns_less_means(y, self.fit_intercept and loss.quadratic)
         M = stack.n_kernels
@@ -94,7 +99,12 @@ class _GompBase(KernelSettings, BudgetedEstimator):
             **options,
             **tol,
         )
-        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
+        fit = run(
+            method,
+            tol=tol.get("tol", 0.0),
+            max_iter=M + 1,
+            callback=self.callback,
+        )
         warn_unless_converged(fit, 0.0)
         problem = BestK(stack, Y, self.lam) if loss.quadratic else None
         self._publish_choice(fit, means, y.ndim == 1, problem)
@@ -106,7 +116,13 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         is_flat = whole.dual_coef_.ndim == 1
         self._publish_choice(fit, np.atleast_1d(whole.intercept_), is_flat, whole._carry[1])
 
-    def _publish_choice(self, fit: Fit, means: Array, is_flat: bool, problem: BestK | None) -> None:
+    def _publish_choice(
+        self,
+        fit: Fit,
+        means: Array,
+        is_flat: bool,
+        problem: BestK | None,
+    ) -> None:
         """Publish the kernels that were chosen, with a bound on the best choice where one is known."""
         intercepts = means
         if problem is not None:

@@ -77,10 +77,17 @@ class BudgetedEstimator(KernelEstimator):
     ) -> Iterator[tuple[Any, ...]]:
         """Yield, for every lam, the fitted copies of all ``sizes``, from one run."""
         largest = self.copy_with("n_kernels", max(sizes))
-        for lam, whole in zip(lams, largest.along(stack, y, "lam", lams), strict=True):
+        models = largest.along(stack, y, "lam", lams)
+        for lam, whole in zip(lams, models, strict=True):
             yield tuple(self.copy_with("lam", lam)._sizes(whole, stack, y, sizes))
 
-    def _sizes(self, whole: Any, stack: GramStack, y: Array, sizes: Sequence[Any]) -> Iterator[Any]:
+    def _sizes(
+        self,
+        whole: Any,
+        stack: GramStack,
+        y: Array,
+        sizes: Sequence[Any],
+    ) -> Iterator[Any]:
         for size in sizes:
             model = self.copy_with("n_kernels", size)
             model._cut_to(whole, size)
@@ -227,7 +234,8 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _cut_to(self, whole: Any, size: int) -> None:
         fits = whole.fit_ if isinstance(whole.fit_, tuple) else (whole.fit_,)
         self.notes_ = whole.notes_
-        self._publish_fits([truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_))
+        cut = [truncated(fit, size) for fit in fits]
+        self._publish_fits(cut, np.atleast_1d(whole.intercept_))
 
     def _publish_fits(self, fits: Sequence[Fit], means: Array) -> None:
         is_centred = self.loss_in_use.quadratic
@@ -242,7 +250,8 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
             # Without a mean, the intercept was fitted together with the kernels.
             intercept = mean if is_centred else points[-1].state.intercept
             whole.append(replace(fit, dual_coef=dual, intercept=intercept))
-            steps.append(np.array([point.state.pick for point in points[1:]], dtype=np.intp))
+            picks = [point.state.pick for point in points[1:]]
+            steps.append(np.array(picks, dtype=np.intp))
             selected |= dict.fromkeys(entries)
         self._publish(*whole)
         self.steps_: Any = tuple(steps) if len(fits) > 1 else steps[0]

@@ -136,7 +136,12 @@ class _HKLBase(KernelEstimator):
             return X
         return self.design_.cross(self._checked_rows(X, reset=False))
 
-    def training_stack(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Design, Labels]:
+    def training_stack(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+    ) -> tuple[Design, Labels]:
         """The kernels of the training rows, without their blocks, and the checked target."""
         if isinstance(X, Dataset):
             y = target_of(X, y)
@@ -192,8 +197,9 @@ class _HKLBase(KernelEstimator):
 
     def _tasks(self, y: Array) -> list[HullTask]:
         """The problems of all targets, labels -1 and +1 or numbers."""
+        lam = float(self.lam)
         rest = self.loss_in_use, self.fit_intercept
-        return [HullTask.at(float(self.lam), target, *rest) for target in self._targets(y)]
+        return [HullTask.at(lam, target, *rest) for target in self._targets(y)]
 
     def problems(
         self,
@@ -397,7 +403,8 @@ class _HKLBase(KernelEstimator):
     def decide_blocks(self, blocks: HullRows) -> Array:
         """Decision values from the kernel values of new rows at the nodes of the hull."""
         is_used = np.atleast_2d(self.weights_ > 0).any(axis=0) | self.refit
-        decision: Array = np.zeros((blocks.size, *np.shape(self.dual_coef_.T)[1:]))
+        outputs = np.shape(self.dual_coef_.T)[1:]
+        decision: Array = np.zeros((blocks.size, *outputs))
         for k in np.flatnonzero(is_used).tolist():
             decision += self._part(blocks, k)
         return decision + (self.refit_intercept_ if self.refit else self.intercept_)

@@ -87,7 +87,12 @@ class TrainingTable(BaseEstimator):
         self._know_rows(data.X, data.columns)
         return self
 
-    def training_stack(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Labels]:
+    def training_stack(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+    ) -> tuple[Any, Labels]:
         """The kernels of the training rows and the checked target, as ``along`` takes them."""
         if isinstance(X, Dataset):
             y = target_of(X, y)
@@ -111,17 +116,15 @@ class TrainingTable(BaseEstimator):
             given = column_or_1d(np.asarray(given, dtype=np.float64))
             is_finite = given.shape == (n,) and np.all(np.isfinite(given))
             if not is_finite or given.min() < 0 or given.max() <= 0:
-                limits = f" from {given.min():g} to {given.max():g}" if given.size else ""
                 raise DataError(
                     f"sample_weight must be {n} finite numbers of 0 or more, one per row and not "
-                    f"all zero; got shape {given.shape}{limits}."
+                    f"all zero; got {given!r}."
                 )
         if class_weight is not None:
             by_class = compute_sample_weight(class_weight, column_or_1d(y))
             given = by_class if given is None else by_class * given
-        if given is None or not is_classifier(self):
-            return given
-        if np.unique(target[given > 0]).size < self.classes_.size:
+        is_of_classes = given is not None and is_classifier(self)
+        if is_of_classes and np.unique(target[given > 0]).size < self.classes_.size:
             raise DataError(
                 "A class has no row of weight above 0: every class needs one; drop its "
                 "rows, or give one of them weight."

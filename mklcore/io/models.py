@@ -254,7 +254,10 @@ class _Part(NamedTuple):
     names: frozenset[str] | None = None  # None: ``make`` refuses others
 
 
-def _known(root: str, max_bytes: int) -> tuple[dict[str, _Part], dict[str, Any]]:
+def _known(
+    root: str,
+    max_bytes: int,
+) -> tuple[dict[str, _Part], dict[str, Any]]:
     """The parts and the estimators that a file may hold, by the names of their classes.
 
     They are the present entries of the registries, and a few more; those of answers are added where

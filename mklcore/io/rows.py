@@ -151,7 +151,8 @@ def fit_rows(
     model._publish(fit)
     model._remember_kernels(stack.take(np.empty(0, dtype=np.int64)))
     spread = stack.spread(fit.weights)
-    model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)
+    none = np.zeros_like(v)
+    model.feature_coef_ = np.divide(v, spread, out=none, where=spread > 0.0)
     model.intercept_ = intercept
     if table.data is not None:
         _know_table(model, table.data)
@@ -434,7 +435,11 @@ def _parquet(file: Path) -> tuple[list[str], list[Any]]:
     return list(parquet.read_schema(file).names), blocks
 
 
-def _row_group(file: str, group: int, columns: list[str]) -> Iterator[pandas.DataFrame]:
+def _row_group(
+    file: str,
+    group: int,
+    columns: list[str],
+) -> Iterator[pandas.DataFrame]:
     parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
     batches = parquet.ParquetFile(file).iter_batches(2**16, row_groups=[group], columns=columns)
     return (batch.to_pandas() for batch in batches)

@@ -154,17 +154,19 @@ def _axis(
         common = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
         called = [data.feature_names[members[k]] for k in common]
         names = tuple(one.partition("=")[2] or one for one in called)
-        axis = Axis(name, np.arange(float(len(common))), names, counts[common])
-        return axis, np.eye(len(members))[common]
+        at = np.arange(float(len(common)))
+        return Axis(name, at, names, counts[common]), np.eye(len(members))[common]
     different, counts = np.unique(own[:, 0], return_counts=True)
     if len(different) == 2:
         category = data.feature_names[members[0]].partition("=")[2]
         names = (f"not {category}", category)
         if not category:
             names = tuple(f"{value:.10g}" for value in different)
-        return Axis(name, np.arange(2.0), names, counts.astype(float)), different[:, None]
+        rows = counts.astype(float)
+        return Axis(name, np.arange(2.0), names, rows), different[:, None]
     at = np.linspace(different[0], different[-1], points)
-    return Axis(name, at, (), own[:, 0], is_day(data, name, members[0])), at[:, None]
+    is_date = is_day(data, name, members[0])
+    return Axis(name, at, (), own[:, 0], is_date), at[:, None]
 
 
 def is_day(data: Dataset, name: str, feature: int) -> bool:
