@@ -16,6 +16,7 @@ from mklcore import (
     GOMPRegressor,
     GramStack,
     Huber,
+    JointMKLClassifier,
     KernelDictionary,
     Laplacian,
     Linear,
@@ -204,6 +205,8 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
 @every("model, y", [
     (LpMKLClassifier(p=4 / 3, kernels=KERNELS, tol=1e-6), DATA.y),
     (LpMKLRegressor(p=1.0, kernels=KERNELS, tol=1e-7), Y),
+    (JointMKLClassifier(2.0, loss="hinge", kernels=KERNELS, tol=1e-6), np.digitize(Y, [-0.5, 0.5])),
+    (JointMKLClassifier(1.0, loss="squared", kernels=KERNELS, tol=1e-6), np.digitize(Y, [-0.5, 0.5])),
     (GOMPClassifier(kernels=KERNELS, lam=1e-3, n_kernels=3), DATA.y),
     (GOMPRegressor(kernels=KERNELS, lam=1e-3, n_kernels=3), np.column_stack([Y, DATA.X[:, 1]])),
 ])  # fmt: skip

@@ -136,19 +136,3 @@ def test_refusals(targets):
         np.ones((3, 80)),
     )
     assert joint_certificate(KERNELS.grams(X), Y.T, *parts)[1] == -np.inf
-
-
-@every("p", [1.0, 2.0])
-@every("loss", ["squared", "hinge"])
-def test_on_features_of_full_rank_the_answer_is_that_of_the_kernels(p, loss):
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(40, 2))
-    y = np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])
-    kernels = mkl.KernelDictionary((mkl.RBF(1.0), mkl.RBF(2.0), mkl.Linear()))
-    exact, factored = (
-        mkl.JointMKLClassifier(p=p, loss=loss, kernels=kernels, approximation=how).fit(X, y)
-        for how in (None, mkl.Nystroem(40))
-    )
-    assert factored.objective_ == pytest.approx(exact.objective_, rel=2e-3)
-    assert factored.relative_gap_ <= factored.tol
-    np.testing.assert_allclose(factored.decision_function(X), exact.decision_function(X), atol=0.05)

@@ -33,23 +33,6 @@ def test_every_trusted_optimum(k):
     assert warm.objective == pytest.approx(objective, rel=1e-6)
 
 
-# What the papers have in common
-
-
-@every("name", ["P1_lam0.1", "P2_lam0.02"])
-def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
-    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N +
-    lam ||f*||^2 / (2
-    ||f*||).
-    """
-    case = next(case for case in penalised() if case.name == name)
-    fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
-    total = fit.weights.sum()
-    same = lq_mkl(case.K, case.y, case.lam / total, 1)
-    assert same.weights == pytest.approx(fit.weights / total, abs=1e-4)
-    assert 0.5 * same.objective == pytest.approx(fit.objective - 0.5 * case.lam * total, rel=1e-6)
-
-
 # The symmetric solver and the two-stage rule
 
 

@@ -18,7 +18,6 @@ from mklcore.problem.penalties import (
 from mklcore.sparse.smkl import fit_selection, starts
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
-from tests.oracles.greedy import penalised
 from tests.oracles.smkl import smkl_runs
 
 # Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies
@@ -80,18 +79,6 @@ def test_the_objective_is_what_it_says_and_never_rises_for_every_loss(terms, los
     last = _objectives(fit)[-1]
     assert fit.objective == pytest.approx(again, rel=1e-9)
     assert fit.objective <= last + 1e-3 * abs(last)
-
-
-@every("optimum", penalised())
-def test_group_lasso_is_the_l1_problem_of_greedy_learning(optimum):
-    """With C = 1 / (lam n) and no intercept: ||f - y||^2 / (2 n) + lam sum ||f_k|| is lam times L."""
-    C = 1.0 / (optimum.lam * optimum.y.size)
-    settings = {"tol": 1e-9, "max_iter": 4000}
-    fit = fit_selection(
-        optimum.K, optimum.y, C, make_loss("squared"), GroupLasso(), False, **settings
-    ).fit
-    assert optimum.lam * fit.objective == pytest.approx(optimum.objective, rel=1e-8)
-    assert optimum.lam * fit.objective >= optimum.dual * (1 - 1e-9)
 
 
 def test_convex_terms_forget_their_start_and_concave_ones_do_not():
