@@ -21,6 +21,30 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 import mklcore as mkl
+from mklcore import (
+    RBF,
+    AlignedMKLRegressor,
+    AutoMKLClassifier,
+    BestKernelClassifier,
+    Dataset,
+    FeatureScalingRegressor,
+    GOMPRegressor,
+    GreedyMKLRegressor,
+    HKLRegressor,
+    JointMKLRegressor,
+    KernelDictionary,
+    Linear,
+    LpMKLClassifier,
+    LpMKLRegressor,
+    PolynomialBasis,
+    SequenceDictionary,
+    SMKLRegressor,
+    Spectrum,
+    UniformMKLClassifier,
+    decompose,
+    fit_path,
+    read_table,
+)
 from mklcore.io import launcher
 from mklcore.problem.losses import Loss
 from tests.helpers.every import every
@@ -31,28 +55,28 @@ X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["age", "bmi", "dose"])
 Y = X.age + X.bmi * X.dose
 CLASSES = np.digitize(X.age, [-0.5, 0.5])
 STRINGS = ["".join(RNG.choice(list("ACGT"), RNG.integers(8, 14))) for _ in range(60)]
-FEW = [mkl.RBF(1.0), mkl.Linear()]
+FEW = [RBF(1.0), Linear()]
 
 
 def test_a_pipeline_is_searched_over_C_and_p():
-    steps = Pipeline([("scale", StandardScaler()), ("mkl", mkl.LpMKLClassifier(kernels=FEW))])
+    steps = Pipeline([("scale", StandardScaler()), ("mkl", LpMKLClassifier(kernels=FEW))])
     found = GridSearchCV(steps, {"mkl__C": [0.1, 10.0], "mkl__p": [1.0, 2.0]}, cv=2).fit(X, CLASSES)
     assert found.best_score_ > 0.8
 
 
 def test_a_list_of_kernels_is_a_dictionary_and_anything_else_is_refused_by_name():
-    model = mkl.LpMKLRegressor(kernels=FEW).fit(X, Y)
+    model = LpMKLRegressor(kernels=FEW).fit(X, Y)
     assert model.kernel_names_ == ("RBF 1", "linear")
-    for kernels, held in (([mkl.RBF(1.0), 3], "a list of RBF, int"), ([], "a list"), (3, "a int")):
+    for kernels, held in (([RBF(1.0), 3], "a list of RBF, int"), ([], "a list"), (3, "a int")):
         with parameter_error(f"a list of kernels such as .* got {held}"):
-            mkl.LpMKLRegressor(kernels=kernels).fit(X, Y)
+            LpMKLRegressor(kernels=kernels).fit(X, Y)
 
 
 @every("rows", [STRINGS, np.array(STRINGS), pd.Series(STRINGS)])
 def test_strings_are_rows_in_folds_pipelines_and_clones(rows):
     y = np.array([text.count("A") > 2 for text in STRINGS])
-    kernels = mkl.SequenceDictionary([mkl.Spectrum(1), mkl.Spectrum(2)])
-    model = Pipeline([("mkl", mkl.LpMKLClassifier(kernels=kernels))])
+    kernels = SequenceDictionary([Spectrum(1), Spectrum(2)])
+    model = Pipeline([("mkl", LpMKLClassifier(kernels=kernels))])
     assert cross_val_score(model, rows, y, cv=3).mean() > 0.8
     assert_array_equal(
         clone(model).fit(rows, y).predict(rows[:9]), model.fit(STRINGS, y).predict(STRINGS[:9])
@@ -61,7 +85,7 @@ def test_strings_are_rows_in_folds_pipelines_and_clones(rows):
 
 @every(
     "model",
-    [mkl.LpMKLRegressor(), mkl.GOMPRegressor(), mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))],
+    [LpMKLRegressor(), GOMPRegressor(), HKLRegressor(basis=PolynomialBasis(2))],
 )
 def test_models_of_a_frame_name_its_columns_everywhere(model):
     fitted = clone(model).fit(X, Y)
@@ -77,10 +101,8 @@ def test_models_of_a_frame_name_its_columns_everywhere(model):
 
 
 def test_a_model_of_a_frame_is_decomposed_without_a_warning():
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature([mkl.RBF(1.0)], 3)).fit(
-        X, Y
-    )
-    found = mkl.decompose(model, mkl.read_table(X.assign(y=Y), "y"))
+    model = LpMKLRegressor(kernels=KernelDictionary.per_feature([RBF(1.0)], 3)).fit(X, Y)
+    found = decompose(model, read_table(X.assign(y=Y), "y"))
     assert found.terms[0].columns == ("age",)
 
 
@@ -105,7 +127,7 @@ class LogCosh(Loss):
 
 def test_a_smooth_loss_without_its_dual_is_refused_and_says_what_to_write():
     with parameter_error(r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"):
-        mkl.LpMKLRegressor(loss=LogCosh()).fit(X, Y)
+        LpMKLRegressor(loss=LogCosh()).fit(X, Y)
 
 
 class LogCoshWithDual(LogCosh):
@@ -137,7 +159,7 @@ class LogCoshWithDual(LogCosh):
 
 
 def test_a_smooth_loss_of_ones_own_with_its_dual_is_solved_and_certified():
-    model = mkl.LpMKLRegressor(loss=LogCoshWithDual(), kernels=FEW, C=10.0).fit(X, Y)
+    model = LpMKLRegressor(loss=LogCoshWithDual(), kernels=FEW, C=10.0).fit(X, Y)
     assert model.status_.ok
     assert 0.0 <= model.relative_gap_ < 1e-2
     assert model.score(X, Y) > 0.8
@@ -145,8 +167,8 @@ def test_a_smooth_loss_of_ones_own_with_its_dual_is_solved_and_certified():
 
 def test_weights_of_four_methods_are_one_picture_and_a_file(tmp_path, monkeypatch):
     models = {
-        "p = 1": mkl.LpMKLRegressor(kernels=FEW), "GOMP": mkl.GOMPRegressor(kernels=FEW),
-        "greedy": mkl.GreedyMKLRegressor(kernels=FEW), "hull": mkl.HKLRegressor(basis=mkl.PolynomialBasis(2)),
+        "p = 1": LpMKLRegressor(kernels=FEW), "GOMP": GOMPRegressor(kernels=FEW),
+        "greedy": GreedyMKLRegressor(kernels=FEW), "hull": HKLRegressor(basis=PolynomialBasis(2)),
     }  # fmt: skip
     figure = mkl.figures.compare_weights({name: model.fit(X, Y) for name, model in models.items()})
     assert all(abs(sum(bars.x) - 1.0) < 1e-9 for bars in figure.data)
@@ -169,30 +191,27 @@ def test_a_figure_is_saved_as_png(tmp_path, monkeypatch):
 
 def test_automkl_is_scored_by_the_log_loss_in_folds():
     data, y = load_iris(return_X_y=True, as_frame=True)
-    assert (
-        cross_val_score(mkl.AutoMKLClassifier(), data, y, cv=3, scoring="neg_log_loss").mean()
-        > -0.5
-    )
+    assert cross_val_score(AutoMKLClassifier(), data, y, cv=3, scoring="neg_log_loss").mean() > -0.5
 
 
 def test_several_outputs_have_a_model_of_their_own():
     both = np.column_stack([Y, X.bmi])
     with data_error("the target has 2 columns: use JointMKLRegressor"):
-        mkl.LpMKLRegressor().fit(X, both)
-    assert mkl.JointMKLRegressor(kernels=FEW).fit(X, both).predict(X).shape == (60, 2)
+        LpMKLRegressor().fit(X, both)
+    assert JointMKLRegressor(kernels=FEW).fit(X, both).predict(X).shape == (60, 2)
 
 
 def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
     weights = compute_sample_weight("balanced", CLASSES)
-    plain = mkl.LpMKLClassifier(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
-    balanced = mkl.LpMKLClassifier(kernels=FEW, class_weight="balanced")
-    path = mkl.fit_path(balanced, X, CLASSES, "C", [1.0])
+    plain = LpMKLClassifier(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
+    balanced = LpMKLClassifier(kernels=FEW, class_weight="balanced")
+    path = fit_path(balanced, X, CLASSES, "C", [1.0])
     with joblib.parallel_config(backend="threading"):
         at_once = clone(balanced).set_params(n_jobs=2).fit(X, CLASSES)
     for other in (balanced.fit(X, CLASSES), path.estimators[0], at_once):
         assert_allclose(other.dual_coef_, plain.dual_coef_, atol=1e-9)
-    assert mkl.fit_path(mkl.GOMPRegressor(kernels=FEW), X, Y, "n_kernels", [1, 2]).param == "s"
-    for kind in (mkl.UniformMKLClassifier, mkl.BestKernelClassifier):
+    assert fit_path(GOMPRegressor(kernels=FEW), X, Y, "n_kernels", [1, 2]).param == "s"
+    for kind in (UniformMKLClassifier, BestKernelClassifier):
         by_rows = kind(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
         by_class = kind(kernels=FEW, class_weight="balanced").fit(X, CLASSES)
         assert_allclose(by_class.dual_coef_, by_rows.dual_coef_, atol=1e-9)
@@ -203,18 +222,18 @@ def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
 @every(
     "kind",
     [
-        mkl.GOMPRegressor,
-        mkl.GreedyMKLRegressor,
-        mkl.SMKLRegressor,
-        mkl.HKLRegressor,
-        mkl.AlignedMKLRegressor,
-        mkl.JointMKLRegressor,
-        mkl.FeatureScalingRegressor,
+        GOMPRegressor,
+        GreedyMKLRegressor,
+        SMKLRegressor,
+        HKLRegressor,
+        AlignedMKLRegressor,
+        JointMKLRegressor,
+        FeatureScalingRegressor,
     ],
 )
 def test_a_method_that_cannot_weigh_rows_says_so_by_name(kind):
     refused = f"{kind.__name__} takes no sample_weight: every row counts once"
-    for given in ((X, Y), (mkl.Dataset(X, Y, sample_weight=np.ones(60)),)):
+    for given in ((X, Y), (Dataset(X, Y, sample_weight=np.ones(60)),)):
         more = {"sample_weight": np.ones(60)} if len(given) == 2 else {}
         with parameter_error(refused):
             kind().fit(*given, **more)

@@ -4,12 +4,9 @@ from functools import cache as once
 
 import numpy as np
 
-from mklcore import load_sample
+from mklcore import RBF, KernelDictionary, Linear, load_sample, read_table
 from mklcore.answer.candidates import Request
 from mklcore.answer.explore import answered
-from mklcore.data import read_table
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import RBF, Linear
 from tests.helpers.pages import csv
 
 KERNELS = "widths=2&degree=0&each=linear"  # in the app's address; ``known`` builds the same

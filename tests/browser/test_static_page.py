@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 import mklcore as mkl
+from mklcore import explore, load_model, read_table
 from tests.figures.test_static_site import mixed
 
 PYODIDE = os.environ.get("PYODIDE_DIR")
@@ -59,7 +60,7 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     page.set_input_files("#file", file | {"buffer": mixed()})
     sentence = page.locator("#sentence")
     expect(sentence).to_have_text(
-        str(mkl.explore(mkl.read_table(mixed())).verdict).replace("\xa0", " "), timeout=MINUTES
+        str(explore(read_table(mixed())).verdict).replace("\xa0", " "), timeout=MINUTES
     )
     expect(sentence).to_have_css("clip-path", "inset(50%)")  # for the answer below says it
     page.get_by_text("Predict one row").click()
@@ -69,10 +70,10 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save the model").click()
     saved.value.save_as(tmp_path / "model.mkl")
-    X = mkl.read_table(mixed()).X
-    ours = mkl.explore(mkl.read_table(mixed())).model
+    X = read_table(mixed()).X
+    ours = explore(read_table(mixed())).model
     np.testing.assert_allclose(
-        mkl.load_model(tmp_path / "model.mkl").decision_function(X),
+        load_model(tmp_path / "model.mkl").decision_function(X),
         ours.decision_function(X),
         atol=1e-6,
     )

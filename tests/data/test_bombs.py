@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from mklcore import DataError, read_table
 from mklcore.data.columns import ReadOptions
 from mklcore.data.packed import parquet_columns
-from mklcore.data.reading import read_table
-from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack
 from tests.data.test_excel import CELLS
 from tests.helpers import bombs

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mklcore.data.reading import TableEncoder, read_table
-from mklcore.data.samples import load_sample
+from mklcore import load_sample, read_table
+from mklcore.data.reading import TableEncoder
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error
 

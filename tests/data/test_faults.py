@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mklcore.data.reading import read_table
-from mklcore.errors import DataError, Note, Repair
+from mklcore import DataError, read_table
+from mklcore.errors import Note, Repair
 from pages.shared.session.parameters import Params
 from pages.shared.values import tables
 from tests.helpers.every import every

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mklcore.data import synthetic
-from mklcore.data.samples import SAMPLES, _rounded, load_sample
-from mklcore.data.synthetic import (
+from mklcore import (
+    SAMPLES,
+    load_sample,
     make_mkl_toy,
     make_ringnorm,
     make_sparse_polynomial,
     make_spectra,
     make_twonorm,
 )
+from mklcore.data import synthetic
+from mklcore.data.samples import _rounded
 from tests.helpers.every import every
 from tests.helpers.project import run_python, text_of
 from tests.helpers.refusals import data_error, parameter_error

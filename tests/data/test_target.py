@@ -7,10 +7,11 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import Dataset, load_sample, read_table
 from mklcore.data.columns import newest_rows
-from mklcore.data.reading import describe_table, read_table
+from mklcore.data.reading import describe_table
 from mklcore.data.target import SURE, find_leaks, rank_targets, rows_in_order
 from mklcore.errors import Repair
 from tests.helpers import schemas
@@ -19,7 +20,7 @@ from tests.helpers.pages import open_app, quiet, upload, words
 from tests.helpers.refusals import data_error
 
 N = 60
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 SIZE, OTHER = RNG.gamma(4.0, 2.0, N).round(3), RNG.normal(size=N).round(3)
 COIN = np.array([i % 3 == 0 for i in range(N)], dtype=float)
 
@@ -155,11 +156,11 @@ def test_two_words_of_which_one_denies_the_other_tell_a_target():
 
 @pytest.fixture
 def rows():
-    return np.random.default_rng(0).standard_normal((200, 4))
+    return default_rng(0).standard_normal((200, 4))
 
 
 def number(X, y, names=()):
-    return mkl.Dataset(X, y, names, "y", "regression")
+    return Dataset(X, y, names, "y", "regression")
 
 
 def kinds(data):
@@ -177,7 +178,7 @@ def test_what_gives_the_target_away_is_reported(rows):
 
     y = np.where(rows[:, 0] + rows[:, 1] > 0.5, "paid", "open")
     amount = np.where(y == "paid", rows[:, 2] ** 2 + 0.1, 0.0)  # 0 where nothing was paid
-    (leak,) = find_leaks(mkl.Dataset(np.column_stack([rows, amount]), y, names, "y", "binary"))
+    (leak,) = find_leaks(Dataset(np.column_stack([rows, amount]), y, names, "y", "binary"))
     assert (leak.column, leak.kind) == ("copy", "explains")
     assert "copy alone predicts y" in leak.text
 
@@ -185,14 +186,14 @@ def test_what_gives_the_target_away_is_reported(rows):
     X = np.column_stack([rows[:, 3], np.eye(3)[codes]])
     y = np.array(["u", "v", "w"])[codes]
     columns = (("a", (0,)), ("state", (1, 2, 3)))
-    assert kinds(mkl.Dataset(X, y, names[:4], "y", "multiclass", columns=columns)) == {
+    assert kinds(Dataset(X, y, names[:4], "y", "multiclass", columns=columns)) == {
         "state": "explains"
     }
 
 
 @every("name", ["iris", "breast_cancer", "wine", "diabetes", "digits"])
 def test_honest_tables_are_left_alone(name):
-    assert find_leaks(mkl.load_sample(name)) == ()
+    assert find_leaks(load_sample(name)) == ()
 
 
 def test_columns_that_sort_the_rows_are_reported(rows):
@@ -210,12 +211,12 @@ def test_columns_that_sort_the_rows_are_reported(rows):
 def test_few_rows_and_tables_without_a_target_say_nothing_of_it(rows):
     assert find_leaks(number(rows[:20], rows[:20, 0])) == ()
     X = np.column_stack([rows, np.arange(200.0)])
-    nothing = mkl.Dataset(X, np.ones(200, dtype=np.int64), (), "y", "novelty")
+    nothing = Dataset(X, np.ones(200, dtype=np.int64), (), "y", "novelty")
     assert kinds(nothing) == {"x4": "order"}
 
 
 def test_one_click_leaves_a_column_out_and_another_tests_on_the_newest_rows():
-    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    pairs = default_rng(0).uniform(-1, 1, (80, 2))
     prices = 3 + pairs[:, 0] + pairs[:, 1] ** 2
     lines = [
         f"{3 + 1.5 * k},{pairs[k, 0]:.3f},{np.log(price):.5f},{price:.5f}"
@@ -241,13 +242,13 @@ def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest)
     found = read_table("\n".join(["day,a,b,price", *lines]).encode())
     (note,) = [note for note in found.notes if "in the order of 'day'" in note]
     assert note.repairs == (Repair.of("Split by time", hold_out=newest),)
-    shuffled = np.random.default_rng(0).permutation(80)
+    shuffled = default_rng(0).permutation(80)
     assert newest_rows(shuffled, 10) == ""
 
 
 @every("order", ["sorted", "shuffled"])
 def test_a_date_that_explains_the_target_is_reported_and_the_newest_rows_are_offered(order):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     n = 200
     days = np.sort(rng.integers(0, 1500, n))
     days = days if order == "sorted" else rng.permutation(days)

@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-import mklcore as mkl
+from mklcore import HKLRegressor, LpMKLClassifier, PolynomialBasis, fit_path, load_sample
 from mklcore.figures.notebook import Explorable
 from mklcore.figures.players.widget import PathWidget
 from tests.helpers.refusals import parameter_error
@@ -16,8 +16,8 @@ from tests.helpers.refusals import parameter_error
 
 @pytest.fixture(scope="module")
 def path():
-    data = mkl.load_sample("iris")
-    return mkl.fit_path(mkl.LpMKLClassifier(p=1), data.X[::2], data.y[::2], "C", [0.1, 1.0, 10.0])
+    data = load_sample("iris")
+    return fit_path(LpMKLClassifier(p=1), data.X[::2], data.y[::2], "C", [0.1, 1.0, 10.0])
 
 
 def test_a_path_shows_its_page_in_a_frame_that_reaches_nothing_and_its_table_below(path, tmp_path):
@@ -35,11 +35,11 @@ def test_a_path_shows_its_page_in_a_frame_that_reaches_nothing_and_its_table_bel
 
 
 def test_a_hull_and_a_path_of_hulls_explore_themselves_with_the_names_of_their_columns():
-    data = mkl.load_sample("iris")
-    model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))
+    data = load_sample("iris")
+    model = HKLRegressor(basis=PolynomialBasis(2))
     X = data.X[:60, :2]
     y = data.X[:60, 2]
-    path = mkl.fit_path(model, X, y, "lam", [1e-1, 1e-2])
+    path = fit_path(model, X, y, "lam", [1e-1, 1e-2])
     for page in (
         path.explore(names=["left", "right"]).page,
         path.estimators[1].explore(names=["left", "right"]).page,

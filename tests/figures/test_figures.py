@@ -11,6 +11,7 @@ from types import SimpleNamespace as Fields
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore
@@ -30,12 +31,12 @@ from tests.helpers.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[2]
 THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 NAMES = ("width", "height", "depth")
 
 
 def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **more):
-    weights = np.random.default_rng(3).uniform(0.01, 1, (n_values, len(families)))
+    weights = default_rng(3).uniform(0.01, 1, (n_values, len(families)))
     statuses = tuple(Status.MAX_ITER if k in stopped else Status.CONVERGED for k in range(n_values))
     known = {
         "values": np.logspace(-2, 2, n_values), "weights": weights, "kernel_families": families, "statuses": statuses,
@@ -104,7 +105,7 @@ TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
 
 def compared():
     """Two models of the same kernels."""
-    X = np.random.default_rng(0).normal(size=(20, 3))
+    X = default_rng(0).normal(size=(20, 3))
     kernels = mklcore.KernelDictionary.per_feature(mklcore.Linear(), 3)
     return {
         f"p = {p}": mklcore.LpMKLRegressor(kernels=kernels, p=p).fit(X, X[:, 0]) for p in (1, 2)

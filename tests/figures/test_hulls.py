@@ -4,13 +4,12 @@ import copy
 import json
 from functools import cache
 
-import numpy as np
 import pytest
+from numpy.random import default_rng
 
-from mklcore.estimators.hkl import HKLRegressor
+from mklcore import HKLRegressor, PolynomialBasis
 from mklcore.figures import hulls, style
 from mklcore.figures.hulls import hull_graph, hull_layout, hull_state
-from mklcore.hkl.bases import PolynomialBasis
 from tests.helpers.refusals import refused
 
 NAMES = ["length", "width", "height", "age"]
@@ -18,7 +17,7 @@ NAMES = ["length", "width", "height", "age"]
 
 @cache
 def hull_model():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((90, 4))
     y = X[:, 0] + X[:, 0] * X[:, 1] + 0.5 * X[:, 2] ** 2 + 0.1 * rng.standard_normal(90)
     return HKLRegressor(PolynomialBasis(3), lam=1e-3).fit(X, y)
@@ -72,7 +71,7 @@ def test_an_answer_without_certificate_is_dashed_and_says_so(model):
 
 
 def test_wrong_arguments_are_refused_and_one_variable_has_no_grid(model):
-    X = np.random.default_rng(5).standard_normal((40, 1))
+    X = default_rng(5).standard_normal((40, 1))
     one = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, X[:, 0] ** 2)
     refused(
         (lambda: hull_graph(model, NAMES[:2]), "One name per variable"),
@@ -87,7 +86,7 @@ def test_wrong_arguments_are_refused_and_one_variable_has_no_grid(model):
 
 @pytest.fixture(scope="module")
 def along():
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     X = rng.standard_normal((120, 6))
     y = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3] ** 2 * X[:, 4] + 0.3 * rng.standard_normal(120)
     return [HKLRegressor(PolynomialBasis(3), lam=lam).fit(X, y) for lam in (1.0, 1e-2, 1e-6)]

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import mklcore as mkl
-from mklcore.errors import ParameterError
+from mklcore import ParameterError, Path, explore, load_sample
 from mklcore.figures import player_data, style
 from mklcore.figures.one_file import (
     About,
@@ -31,7 +30,6 @@ from mklcore.figures.one_file import (
 from mklcore.figures.player_data.bars import N_BARS
 from mklcore.gallery.lessons import LESSONS, lesson_page
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
@@ -132,7 +130,7 @@ def test_a_file_draws_the_numbers_of_its_path():
 
 
 def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_columns():
-    found = mkl.explore(mkl.load_sample("iris"))
+    found = explore(load_sample("iris"))
     shown = data_of(found.page())
     assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [
         str(found.verdict)

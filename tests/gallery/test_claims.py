@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import EXPERIMENTS
 from mklcore.gallery.experiments import Outcome
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import Experiment
@@ -52,7 +52,7 @@ def judged(*checks, experiment=MADE, run=RUN, **more):
     )[0]
 
 
-@pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.key)
 def test_no_claim_is_without_a_check(experiment):
     assert experiment.claims
     for claim in experiment.claims:
@@ -66,10 +66,10 @@ def test_no_claim_is_without_a_check(experiment):
             assert all(empty.chosen((row,)) for row in one.rows)
 
 
-@every("key", mkl.EXPERIMENTS)
+@every("key", EXPERIMENTS)
 def test_what_disagrees_in_the_runs_of_the_project_has_a_reason(key):
     for run in records(key):
-        for one in mkl.EXPERIMENTS[key].judge(run):
+        for one in EXPERIMENTS[key].judge(run):
             assert one.answer != DISAGREES or one.claim.why, one.claim.sentence
             assert one.figures.endswith(".")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mklcore.problem.problem import certificate
+from mklcore import certificate
 
 
 def assert_proved(fit, K, y, loss, C, penalty, fit_intercept=True, rel=1e-6, abs=None):

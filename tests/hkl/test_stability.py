@@ -5,7 +5,7 @@ and can be ended.
 import numpy as np
 import pytest
 
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore import HKLClassifier, HKLRegressor
 from mklcore.hkl.stability import selection_stability
 from tests.helpers.refusals import data_error
 

@@ -23,7 +23,7 @@ from benchmarks.__main__ import (
 )
 from benchmarks.lines import Line, included, reported
 from benchmarks.tables import lines_of, measured
-from mklcore.data.samples import load_sample
+from mklcore import load_sample
 from mklcore.lp import schedule
 from tests.helpers.every import every
 

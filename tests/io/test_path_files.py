@@ -8,10 +8,8 @@ import zipfile
 
 import numpy as np
 
-from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.kernels.dictionary import KernelDictionary
+from mklcore import KernelDictionary, LpMKLClassifier, Path, fit_path
 from mklcore.paths.files import COLUMNS, read_paths, write_paths
-from mklcore.paths.path import Path, fit_path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error, parameter_error

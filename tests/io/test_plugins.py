@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import KERNELS, KernelDictionary, Linear, LpMKLRegressor
 from mklcore.io import plugins
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.kernels.functions import KERNELS
 from pages.shared.server import starting
 from pages.shared.session import parameters
 from pages.shared.session.parameters import METHODS
@@ -80,7 +79,7 @@ def test_a_module_of_the_environment_stands_in_the_registries_and_works(outside,
     assert stands()
     X = np.random.default_rng(0).normal(size=(30, 2))
     cubic = KERNELS["cubic"].spec
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((cubic(), mkl.Linear())), C=100.0).fit(
+    model = LpMKLRegressor(kernels=KernelDictionary((cubic(), Linear())), C=100.0).fit(
         X, X[:, 0] ** 3
     )
     assert model.score(X, X[:, 0] ** 3) > 0.95

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import GramStack, KernelDictionary, Linear, alignment_matrix
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
 from mklcore.problem.penalties import columns_seen, make_terms
@@ -23,9 +23,7 @@ METHODS = pytest.mark.parametrize("method", ESTIMATORS.values(), ids=lambda meth
 def stack():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
-        mkl.Linear(), 3
-    )
+    kernels = KernelDictionary.rbf_grid([0.5, 1.0]) + KernelDictionary.per_feature(Linear(), 3)
     return kernels.grams(X), X[:, 0] > 0
 
 
@@ -116,8 +114,8 @@ def test_norms_made_from_the_kernels_ask_for_them(stack):
         ESTIMATORS["lp"].estimator("binary", norm="elliptic")
     grams, _ = stack
     assert columns_seen(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
-    assert columns_seen(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
-    alignment = mkl.alignment_matrix(grams.values)
+    assert columns_seen(GramStack.from_array(grams.values)) == (1.0,) * 5
+    alignment = alignment_matrix(grams.values)
     for given in (alignment, lambda: alignment):
         model = ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
         assert np.allclose(model.penalty.E, alignment + 0.05 * np.eye(5))

@@ -9,6 +9,20 @@ from numpy.testing import assert_array_equal
 
 import mklcore as mkl
 import tests.io.test_script
+from mklcore import (
+    RBF,
+    BlockNorm,
+    EllipticNorm,
+    KernelDictionary,
+    KernelPCABasis,
+    Laplacian,
+    Linear,
+    LpMKLClassifier,
+    LpNorm,
+    Polynomial,
+    PolynomialBasis,
+    WeightedLpNorm,
+)
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.script import LONGEST_LINE, call, code, dictionary_code, model_code
 from mklcore.kernels.functions import KernelSpec
@@ -31,21 +45,21 @@ def made(text, name, **names):
 
 
 @every("value", [None, True, 3, -0.1, 1e-300, float("inf"), "a'b\n\"`", (1.5,), [1, "x"], {"a'": (2, None)}, np.float64(0.3), np.int64(4),  # noqa: E501
-     mkl.RBF(0.5, relative=True), mkl.Linear(features=(1, 2), label="a'\n\"b"), mkl.WeightedLpNorm(2.0, (1.0, 2.0)),
-     mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0), mkl.PolynomialBasis(3),
-     mkl.KernelPCABasis(2, 0.5),
-     mkl.LpNorm(float("inf")),
-     Newcomer(0.5), Newcomer(2.0, (mkl.RBF(1.0), mkl.Linear()), scale=0.25)])  # fmt: skip
+     RBF(0.5, relative=True), Linear(features=(1, 2), label="a'\n\"b"), WeightedLpNorm(2.0, (1.0, 2.0)),
+     mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0), PolynomialBasis(3),
+     KernelPCABasis(2, 0.5),
+     LpNorm(float("inf")),
+     Newcomer(0.5), Newcomer(2.0, (RBF(1.0), Linear()), scale=0.25)])  # fmt: skip
 def test_code_makes_the_value_again(value):
     assert made(f"found = {code(value)}", "found") == value
     assert "\n" not in code(value)
 
 
 def test_what_is_usual_is_not_reported():
-    assert code(mkl.Linear()) == "mkl.Linear()"
-    assert code(mkl.RBF(2.0)) == "mkl.RBF(width=2.0)"
+    assert code(Linear()) == "mkl.Linear()"
+    assert code(RBF(2.0)) == "mkl.RBF(width=2.0)"
     assert "scale" not in code(Newcomer(2.0))
-    assert model_code(mkl.LpMKLClassifier()) == "model = mkl.LpMKLClassifier()"
+    assert model_code(LpMKLClassifier()) == "model = mkl.LpMKLClassifier()"
 
 
 def test_arrays_become_code():
@@ -53,21 +67,21 @@ def test_arrays_become_code():
     found = made(f"found = {code(array)}", "found")
     assert np.array_equal(found, array)
     assert np.signbit(found[1, 1])
-    norm = mkl.EllipticNorm(np.array([[2.0, 0.5], [0.5, 1.0]]))
+    norm = EllipticNorm(np.array([[2.0, 0.5], [0.5, 1.0]]))
     assert_array_equal(made(f"found = {code(norm)}", "found").E, norm.E)
 
 
 NAMES = ("a'", 'b"', "c\n", "d", "e", "f")
 SPECS = (
-    mkl.KernelDictionary.rbf_grid([0.5, 1])
-    + mkl.KernelDictionary.per_feature([mkl.Linear(), mkl.RBF(1.0)], 6)
-    + mkl.KernelDictionary.per_feature(mkl.Laplacian(2.0, relative=True), 6)
-    + mkl.KernelDictionary.per_group(mkl.Polynomial(2), {"g'\n": (0, 2)})
+    KernelDictionary.rbf_grid([0.5, 1])
+    + KernelDictionary.per_feature([Linear(), RBF(1.0)], 6)
+    + KernelDictionary.per_feature(Laplacian(2.0, relative=True), 6)
+    + KernelDictionary.per_group(Polynomial(2), {"g'\n": (0, 2)})
 ).specs
 
 
-@every("kernels", [mkl.KernelDictionary(SPECS), mkl.KernelDictionary(SPECS, standardize=False, feature_names=NAMES),
-     mkl.KernelDictionary.bands(3, mkl.Linear())])  # fmt: skip
+@every("kernels", [KernelDictionary(SPECS), KernelDictionary(SPECS, standardize=False, feature_names=NAMES),
+     KernelDictionary.bands(3, Linear())])  # fmt: skip
 def test_dictionaries_are_made_again(kernels):
     assert made(dictionary_code(kernels), "kernels") == kernels
     elsewhere = dictionary_code(kernels, "names")
@@ -76,9 +90,9 @@ def test_dictionaries_are_made_again(kernels):
 
 
 def test_neighbours_become_one_line():
-    text = dictionary_code(mkl.KernelDictionary(SPECS))
+    text = dictionary_code(KernelDictionary(SPECS))
     assert "*(mkl.Laplacian(width=2.0, relative=True, features=(j,)) for j in range(0, 6))," in text
-    few = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    few = KernelDictionary.per_feature(Linear(), 3)
     assert "range" not in dictionary_code(few)
 
 
@@ -111,11 +125,9 @@ def test_every_estimator_is_made_again(key):
 
 
 def test_parameters_may_be_left_out_or_stand_for_expressions():
-    model = mkl.LpMKLClassifier(
-        C=2.0, p=1.5, random_state=3, normalise="trace", penalty=mkl.BlockNorm(4.0)
-    )
+    model = LpMKLClassifier(C=2.0, p=1.5, random_state=3, normalise="trace", penalty=BlockNorm(4.0))
     text = model_code(model, omit=("normalise",), penalty="price", kernels='"precomputed"')
-    price = mkl.BlockNorm(3.0)
+    price = BlockNorm(3.0)
     again = made(text, "model", price=price)
     assert (again.C, again.p, again.random_state, again.normalise) == (2.0, 1.5, 3, "auto")
     assert again.penalty is price

@@ -9,23 +9,31 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 
-import mklcore as mkl
-from mklcore.data.dataset import Dataset
-from mklcore.errors import KernelError, ParameterError
+from mklcore import (
+    RBF,
+    Dataset,
+    Delta,
+    KernelDictionary,
+    KernelError,
+    Laplacian,
+    Linear,
+    Matern,
+    ParameterError,
+    Polynomial,
+)
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import (
     ALL_COLUMNS,
     BAND_KERNELS,
     MOST_UNITS,
     SEVERAL_GROUPS,
-    KernelDictionary,
     kernels_by_columns,
     units,
 )
-from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Polynomial
 from mklcore.kernels.recipes import AUTO_FEATURES, Recipe, kinds
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error, kernel_error
@@ -36,7 +44,7 @@ MANY = KernelDictionary.rbf_grid(np.arange(1, 50)) + ONE
 
 @pytest.fixture
 def X():
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     return rng.standard_normal((60, 7)) * np.geomspace(0.1, 100, 7) + np.arange(7)
 
 
@@ -82,7 +90,7 @@ def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
         assert not found.relative
         assert found.features == (some if spec.features else tuple(range(rows.shape[1])))
     # so many that a sample of the pairs is looked at
-    many = np.random.default_rng(2).standard_normal((2100, 2))
+    many = default_rng(2).standard_normal((2100, 2))
     widths = {
         KernelDictionary(RBF(1.0, relative=True), False).grams(many).specs[0].width
         for _ in range(2)
@@ -100,7 +108,7 @@ def test_columns_of_any_magnitude_are_standardised_and_constant_ones_left(X):
     assert_allclose(stack.values[0], Z @ Z.T, rtol=1e-11, atol=1e-11)
     new = X[:3] + 1.0
     assert_allclose(stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10)
-    column = np.random.default_rng(3).standard_normal((20, 1))
+    column = default_rng(3).standard_normal((20, 1))
     for factor in (1e-140, 1e140):
         assert_allclose(linear.grams(factor * column).values, linear.grams(column).values)
     with kernel_error("constant"):
@@ -145,7 +153,7 @@ def test_random_subspaces_follow_their_seed(X):
 @every("n_features", [1, 2, 50, 51])
 def test_default_dictionary_fits_any_table(n_features):
     d = KernelDictionary.default(n_features)
-    stack = d.grams(np.random.default_rng(0).standard_normal((12, n_features)))
+    stack = d.grams(default_rng(0).standard_normal((12, n_features)))
     assert stack.n_kernels == len(d) == 7 + (n_features if 2 <= n_features <= 50 else 0)
     assert not stack.notes
 
@@ -198,7 +206,7 @@ def test_the_usual_recipe_is_widths_linear_quadratic_and_one_per_column():
     for n_features, count in ((AUTO_FEATURES, AUTO_FEATURES), (AUTO_FEATURES + 1, 0)):
         assert len(replace(NOTHING, each="auto").specs(n_features)) == count
     specs = replace(NOTHING, each="matern", others="matern").specs(2)
-    assert specs[:3] == tuple(mkl.Matern(width, relative=True) for width in (0.25, 1.0, 4.0))
+    assert specs[:3] == tuple(Matern(width, relative=True) for width in (0.25, 1.0, 4.0))
     assert [spec.features for spec in specs[3:]] == [(0,), (1,)]
 
 
@@ -220,21 +228,21 @@ def test_every_kind_builds_on_every_choice_of_columns(kind):
     own = dict.fromkeys(("each", "group_kernels", "band_kernels", "subspace_kernel"), kind)
     made = KernelDictionary(Recipe(groups=True, bands=2, subspaces=2, **own).specs(5, GROUPS))
     assert len(made) == 7 + 5 + (len(GROUPS) + 2 + 2) * len(kinds()[kind])
-    assert made.grams(np.random.default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
+    assert made.grams(default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
 
 
 # -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels
 # recommended
 
 
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 
 
 def made(n=240, noise=4, task="binary"):
     """One straight column, one bent one, one category of three values, and columns of noise; only
     the first three count.
     """
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     straight = rng.normal(size=n)
     bent = rng.normal(size=n)
     kind = rng.integers(0, 3, n)
@@ -258,15 +266,15 @@ def made(n=240, noise=4, task="binary"):
 
 def test_every_kernel_sees_one_source_column_or_everything():
     data = made()
-    dictionary = mkl.KernelDictionary.recommended(data)
+    dictionary = KernelDictionary.recommended(data)
     homes = [set(members) for _, members in data.columns]
     seen = [set(spec.columns(9)) for spec in dictionary]
     assert [len(columns) for columns in seen if columns not in homes] == [9, 9]
-    assert len(mkl.KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
+    assert len(KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
     assert [type(spec).__name__ for spec in dictionary if set(spec.columns(9)) == {2, 3, 4}] == [
         "Delta"
     ]
-    straight = mkl.KernelDictionary.recommended(made(40), curved=False)
+    straight = KernelDictionary.recommended(made(40), curved=False)
     assert {type(spec).__name__ for spec in straight} == {"Linear", "Delta"}
 
 
@@ -306,7 +314,7 @@ def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
 
 def test_delta_is_equality_of_codes():
     codes = np.array([[0, 1], [1, 0], [0, 1], [1, 1]], dtype=float)
-    stack = mkl.KernelDictionary((Delta(),)).grams(codes, normalise=None)
+    stack = KernelDictionary((Delta(),)).grams(codes, normalise=None)
     equal = (codes[:, None] == codes[None]).all(axis=-1)
     assert_array_equal(stack.values[0], equal)
     assert_array_equal(stack.cross(codes[2:])[0], equal[2:])

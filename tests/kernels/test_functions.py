@@ -7,25 +7,35 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern as Reference
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 import mklcore as mkl
+from mklcore import (
+    KERNELS,
+    RBF,
+    Blend,
+    Delta,
+    Interaction,
+    KernelDictionary,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Product,
+    Ranked,
+    Spectrum,
+    Sum,
+    make_sequences,
+)
 from mklcore.arrays import distinct_rows
 from mklcore.figures import style
 from mklcore.io.script import code
-from mklcore.kernels.dictionary import Band, KernelDictionary
+from mklcore.kernels.dictionary import Band
 from mklcore.kernels.dictionary_text import Entry, is_dictionary, read_entries, write_entries
-from mklcore.kernels.functions import (
-    COMPOSED,
-    KERNELS,
-    RBF,
-    Laplacian,
-    Linear,
-    Polynomial,
-    columns_as_text,
-)
+from mklcore.kernels.functions import COMPOSED, columns_as_text
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from tests.helpers.every import every
@@ -52,13 +62,13 @@ def matern(width, nu):
 
 @pytest.fixture
 def tables():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     return rng.standard_normal((70, 5)), rng.standard_normal((33, 5))
 
 
 @every("spec, reference", [
     *REFERENCES,
-    *((mkl.Matern(width, nu), matern(width, nu)) for width in (0.05, 1.0, 40.0) for nu in SMOOTHNESS),
+    *((Matern(width, nu), matern(width, nu)) for width in (0.05, 1.0, 40.0) for nu in SMOOTHNESS),
 ])  # fmt: skip
 @every("columns", [(0, 1, 2, 3, 4), (3, 1), (2,)])
 def test_train_and_cross_values_equal_scikit_learn(tables, spec, reference, columns):
@@ -110,7 +120,7 @@ def test_what_is_no_kernel_is_refused():
           for kind in (RBF, Laplacian) for width in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200)),
         *((lambda degree=degree: Polynomial(degree), "degree must be a whole number from 1 to 100")
           for degree in (0, -2, 2.0, True, 101, "2")),
-        *((lambda given={"width": 1.0, name: value}: mkl.Matern(**given), f"Matern: {name} must be a number between")
+        *((lambda given={"width": 1.0, name: value}: Matern(**given), f"Matern: {name} must be a number between")
           for name, value in (("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0))),
         (lambda: Polynomial(2, coef0=-1), "coef0 must be a number between 0"),
         (lambda: RBF(1.0, relative="yes"), "relative must be True or False"),
@@ -120,10 +130,10 @@ def test_what_is_no_kernel_is_refused():
         (lambda: Linear(features="01"), "must be a tuple of column indices or None, got '01'"),
         (lambda: Linear(features=(5,)).columns(3), "needs column 5, but the data have 3"),
         (lambda: Linear().settled, "has met no table yet, .* use columns\\(n_features\\)"),
-        (lambda: mkl.Product(LIN), "Product takes 2 to 8 kernel specs"),
-        (lambda: mkl.Ranked(mkl.Linear()), "Ranked takes an RBF or a Laplacian kernel"),
-        (lambda: mkl.Blend(LIN, NARROW, shares=(1.0,)), "got 1 shares of 2 kernels"),
-        (lambda: mkl.Blend(LIN, shares=(0.0,)), "one share above 0 for each"),
+        (lambda: Product(LIN), "Product takes 2 to 8 kernel specs"),
+        (lambda: Ranked(Linear()), "Ranked takes an RBF or a Laplacian kernel"),
+        (lambda: Blend(LIN, NARROW, shares=(1.0,)), "got 1 shares of 2 kernels"),
+        (lambda: Blend(LIN, shares=(0.0,)), "one share above 0 for each"),
     )  # fmt: skip
 
 
@@ -143,34 +153,34 @@ def test_registry_entries_can_build_their_kernel(key):
 
 # What every kernel can do
 
-LIN, NARROW = mkl.Linear(features=(0, 2)), mkl.RBF(0.5, features=(1, 2, 3), relative=True)
+LIN, NARROW = Linear(features=(0, 2)), RBF(0.5, features=(1, 2, 3), relative=True)
 ALONE = (
-    mkl.RBF(1.0, features=(0,), relative=True),
-    mkl.Delta(features=(4,)),
-    mkl.Matern(1.0, features=(1,)),
+    RBF(1.0, features=(0,), relative=True),
+    Delta(features=(4,)),
+    Matern(1.0, features=(1,)),
 )
 EVERY_KERNEL = [
     *(spec for spec, _ in REFERENCES),
-    mkl.Polynomial(3, coef0=0.5, features=(1, 2)),
-    mkl.RBF(0.5, relative=True, features=Band(0, 3)),
-    mkl.Laplacian(2.0, label="texture", features=(0,)),
-    *(mkl.Matern(0.7, nu) for nu in (0.1, 0.5, 0.77, 1.5, 2.0, 9.5, np.inf)),
-    mkl.Matern(0.5, 2.5, relative=True),
-    mkl.Delta(features=(4,)),
-    mkl.Product(LIN, NARROW),
-    mkl.Sum(LIN, NARROW, mkl.Polynomial(2)),
-    mkl.Sum(mkl.Product(LIN, mkl.Polynomial(2)), NARROW),
-    mkl.Interaction(ALONE[0]),
-    mkl.Interaction(*ALONE),
-    mkl.Ranked(mkl.Laplacian(0.5, relative=True), categories=(4,)),
-    mkl.Ranked(mkl.RBF(2.0), features=(0, 3)),
-    mkl.Blend(LIN, NARROW, mkl.Ranked(mkl.RBF(1.0, relative=True)), shares=(0.5, 2.0, 0.1)),
+    Polynomial(3, coef0=0.5, features=(1, 2)),
+    RBF(0.5, relative=True, features=Band(0, 3)),
+    Laplacian(2.0, label="texture", features=(0,)),
+    *(Matern(0.7, nu) for nu in (0.1, 0.5, 0.77, 1.5, 2.0, 9.5, np.inf)),
+    Matern(0.5, 2.5, relative=True),
+    Delta(features=(4,)),
+    Product(LIN, NARROW),
+    Sum(LIN, NARROW, Polynomial(2)),
+    Sum(Product(LIN, Polynomial(2)), NARROW),
+    Interaction(ALONE[0]),
+    Interaction(*ALONE),
+    Ranked(Laplacian(0.5, relative=True), categories=(4,)),
+    Ranked(RBF(2.0), features=(0, 3)),
+    Blend(LIN, NARROW, Ranked(RBF(1.0, relative=True)), shares=(0.5, 2.0, 0.1)),
 ]
 
 
 @pytest.fixture(scope="module")
 def rows():
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     X = np.column_stack([rng.standard_normal((45, 4)), rng.integers(0, 3, 45)])
     X[40:] = X[:5]
     return X, np.column_stack([rng.standard_normal((9, 4)), rng.integers(0, 4, 9)])
@@ -179,12 +189,12 @@ def rows():
 @every("spec", EVERY_KERNEL)
 def test_every_kernel_is_semidefinite_and_the_same_wherever_it_is_computed(spec, rows):
     X, new = rows
-    kernels = mkl.KernelDictionary((spec,))
+    kernels = KernelDictionary((spec,))
     plain = kernels.grams(X, normalise=None)
     gram = plain.values[0]
     assert np.linalg.eigvalsh(gram)[0] > -1e-10 * np.trace(gram)
     assert_allclose(gram[:5], gram[40:], atol=1e-12)
-    order = np.random.default_rng(1).permutation(45)
+    order = default_rng(1).permutation(45)
     assert kernels.grams(X[order], None).values[0] == pytest.approx(
         gram[order][:, order], abs=1e-10
     )
@@ -209,23 +219,21 @@ def test_kernels_written_as_text_are_read_again(text):
 
 def test_what_the_text_means():
     first, second, _ = read_entries("lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*", 4)
-    assert (first.spec, first.on) == (mkl.Product(LIN, NARROW), True)
+    assert (first.spec, first.on) == (Product(LIN, NARROW), True)
     assert (second.spec, second.on) == (
-        mkl.Sum(mkl.Linear(features=(0,)), mkl.Polynomial(2)),
+        Sum(Linear(features=(0,)), Polynomial(2)),
         False,
     )
-    assert read_entries("^rbf1m@1^lin@4", 4)[0].spec == mkl.Interaction(
-        ALONE[0], mkl.Linear(features=(3,))
-    )
+    assert read_entries("^rbf1m@1^lin@4", 4)[0].spec == Interaction(ALONE[0], Linear(features=(3,)))
     assert not any(map(is_dictionary, ("^nonsense@1", "^lin@1&lin@2")))
 
-    class Elsewhere(mkl.Linear):
+    class Elsewhere(Linear):
         family = "elsewhere"
 
     refused(
         (lambda: read_entries("lin@1..3&rbf1m@2", 4), "means several kernels"),
         (
-            lambda: write_entries([Entry(mkl.Sum(mkl.Product(LIN, NARROW), POLY))]),
+            lambda: write_entries([Entry(Sum(Product(LIN, NARROW), POLY))]),
             "parts are plain kernels",
         ),
         (lambda: write_entries([Entry(Elsewhere())]), "needs a line in KERNELS"),
@@ -235,25 +243,25 @@ def test_what_the_text_means():
 # -- Products and sums of kernels against their parts
 
 
-POLY = mkl.Polynomial(2)
+POLY = Polynomial(2)
 
 
 @every("made, joined", [
-    (mkl.Product(LIN, NARROW), lambda lin, rbf, pol: lin * rbf),
-    (mkl.Sum(LIN, NARROW, POLY), lambda lin, rbf, pol: lin + rbf + pol),
-    (mkl.Sum(mkl.Product(LIN, POLY), NARROW), lambda lin, rbf, pol: lin * pol + rbf),
-    (mkl.Blend(LIN, NARROW, POLY, shares=(0.1, 2.0, 3.0)), lambda lin, rbf, pol: 0.1 * lin + 2.0 * rbf + 3.0 * pol),
+    (Product(LIN, NARROW), lambda lin, rbf, pol: lin * rbf),
+    (Sum(LIN, NARROW, POLY), lambda lin, rbf, pol: lin + rbf + pol),
+    (Sum(Product(LIN, POLY), NARROW), lambda lin, rbf, pol: lin * pol + rbf),
+    (Blend(LIN, NARROW, POLY, shares=(0.1, 2.0, 3.0)), lambda lin, rbf, pol: 0.1 * lin + 2.0 * rbf + 3.0 * pol),
 ])  # fmt: skip
 def test_the_value_is_that_of_the_parts(rows, made, joined):
     X, new = rows
-    stack = mkl.KernelDictionary((LIN, NARROW, POLY, made)).grams(X, normalise=None)
+    stack = KernelDictionary((LIN, NARROW, POLY, made)).grams(X, normalise=None)
     for blocks in (stack.values, stack.cross(new)):
         assert blocks[3] == pytest.approx(joined(*blocks[:3]))
 
 
 def test_ranks_bring_rows_as_near_as_their_order_says():
     X = np.column_stack([[1.0, 2.0, 3.0, 1e6], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
-    settled = mkl.Ranked(mkl.Laplacian(1.0), categories=(1, 2)).settle(X)
+    settled = Ranked(Laplacian(1.0), categories=(1, 2)).settle(X)
     apart = -np.log(settled.values(X, X))
     ranks = np.arange(4.0)
     values = X[:, 0]
@@ -267,9 +275,9 @@ def test_ranks_bring_rows_as_near_as_their_order_says():
 
 
 def test_a_product_of_columns_and_letters():
-    data = mkl.make_sequences(20, 12, ["ACGT"], seed=0)[0]
-    both = (mkl.Linear(), mkl.Spectrum(2), mkl.Product(mkl.Linear(), mkl.Spectrum(2)))
-    stack = mkl.KernelDictionary(both).grams(data, normalise=None)
+    data = make_sequences(20, 12, ["ACGT"], seed=0)[0]
+    both = (Linear(), Spectrum(2), Product(Linear(), Spectrum(2)))
+    stack = KernelDictionary(both).grams(data, normalise=None)
     assert stack.values[2] == pytest.approx(stack.values[0] * stack.values[1])
     assert stack.cross(data)[2] == pytest.approx(stack.values[2])
 

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import mklcore as mkl
-from mklcore.estimators.baselines import (
-    AlignedMKLClassifier,
-    AlignedMKLRegressor,
-    aligned_weights,
-    margin_weights,
-    nearest_points,
-)
+from mklcore import AlignedMKLClassifier, AlignedMKLRegressor, UniformMKLClassifier
+from mklcore.estimators.baselines import aligned_weights, margin_weights, nearest_points
 from tests.helpers.every import every
 
 
@@ -83,7 +77,7 @@ def test_the_machine_is_that_of_the_weighted_sum(problem, rule):
     K, y = problem
     model = AlignedMKLClassifier(rule, kernels="precomputed", tol=1e-6).fit(K, y)
     total = np.tensordot(model.weights_, K, 1)[None]
-    single = mkl.UniformMKLClassifier(kernels="precomputed", tol=1e-6).fit(total, y)
+    single = UniformMKLClassifier(kernels="precomputed", tol=1e-6).fit(total, y)
     assert model.decision_function(K) == pytest.approx(single.decision_function(total), abs=1e-4)
     assert int(np.argmax(model.weights_)) == 0
     assert model.score(K, y) > 0.8

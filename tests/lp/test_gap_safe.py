@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import LOSSES, KernelDictionary, Linear, LpMKLClassifier, LpNorm, fit_path
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense
 from mklcore.lp.live import MOST_MB, LiveKernels, norms_of, radius_of, without_weight
 from mklcore.lp.schedule import fit_weighted
-from mklcore.problem.losses import LOSSES, make_loss
-from mklcore.problem.penalties import LpNorm
+from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every
 from tests.helpers.proofs import assert_proved
@@ -24,7 +24,7 @@ N = 40
 
 def problem(seed, M=14):
     """Kernels of which two matter, and labels."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((N, M))
     y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(N) > 0, 1.0, -1.0)
     K = np.array(
@@ -102,10 +102,10 @@ def test_a_piecewise_linear_loss_has_no_sphere():
 
 @every("loss", ["squared", "hinge"])
 def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((60, 300))
     y = np.where(X[:, 0] - X[:, 1] > 0, 1.0, -1.0)
-    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 300), X)
+    rows = Rows.build(KernelDictionary.per_feature(Linear(), 300), X)
     loss = make_loss(loss)
     values = (0.02, 0.03, 0.06)
     off, on = (along(rows, y, loss, values, screen, tol=1e-4) for screen in (False, True))
@@ -117,8 +117,8 @@ def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
 
 def test_a_path_says_how_many_kernels_were_screened():
     K, y, _ = problem(5, M=20)
-    model = mkl.LpMKLClassifier(p=1.0, loss="logistic", kernels="precomputed")
-    path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
+    model = LpMKLClassifier(p=1.0, loss="logistic", kernels="precomputed")
+    path = fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
     assert path.fits[0].screened is None
     assert path.fits[1].screened.ruled_out > 5
 
@@ -136,10 +136,10 @@ def test_the_grams_of_live_kernels_take_bounded_memory_whatever_the_rows():
 def test_live_kernels_that_make_room_for_others_do_not_go_round_in_circles(tol, seed, monkeypatch):
     for name, value in {"ROOM_MB": 1e-3, "FEWEST": 20, "FIRST": 20}.items():
         monkeypatch.setattr(f"mklcore.lp.live.{name}", value)
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((N, 400))
     y = np.where(np.arange(N) % 2, 1.0, -1.0)
     X[:, :20] += 0.35 * y[:, None]
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 400)
-    model = mkl.LpMKLClassifier(kernels=kernels, p=1.0, tol=tol, max_iter=30).fit(X, y)
+    kernels = KernelDictionary.per_feature(Linear(), 400)
+    model = LpMKLClassifier(kernels=kernels, p=1.0, tol=tol, max_iter=30).fit(X, y)
     assert model.status_.ok

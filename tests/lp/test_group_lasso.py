@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import KernelDictionary, Linear, LpNorm
 from mklcore.kernels.features import column_features
 from mklcore.lp.group_lasso import norms_of, solve_columns, violation
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
 
 RNG = np.random.default_rng(0)
@@ -20,8 +19,8 @@ TRIPLES = [[j, j + 20, j + 40] for j in range(20)]
 
 
 def columns_of(groups, X=Z):
-    specs = mkl.KernelDictionary.per_group(mkl.Linear(), groups).specs
-    return column_features(mkl.KernelDictionary(specs), X, normalise=None)
+    specs = KernelDictionary.per_group(Linear(), groups).specs
+    return column_features(KernelDictionary(specs), X, normalise=None)
 
 
 @every("groups", [SINGLES[:20], TRIPLES[:12]])

@@ -7,14 +7,13 @@ from itertools import product
 
 import numpy as np
 
-import mklcore as mkl
+from mklcore import RBF, KernelDictionary, LpNorm
 from mklcore.lp.interior import Interior
 from mklcore.lp.newton import Newton
 from mklcore.lp.reweighting import Reweighting
 from mklcore.lp.schedule import by_newton, fit_weighted
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every, share
 
@@ -191,7 +190,7 @@ def test_where_hardly_a_slope_pays_the_certificate_of_the_plain_sum_reaches_its_
     # no column sees the rare class, and the constant errs by 2 on each of its rows, at C = 100
     x = rng.normal(size=(200, 2))
     y = np.where(np.arange(200) < 10, 1.0, -1.0)
-    K = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 2).grams(x).values
+    K = KernelDictionary.per_feature(RBF(1.0, relative=True), 2).grams(x).values
     problem = Problem(y, 100.0, make_loss("hinge"), True, K, LpNorm(np.inf))
     pairs = run(Reweighting(problem, tol=1e-3), tol=1e-3, max_iter=50)
     fit = fit_weighted(K, y, 100.0, problem.loss, LpNorm(np.inf), True)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mklcore import LpNorm, certificate
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import certificate
 from tests.helpers.proofs import assert_proved
 
 LOSSES = (

@@ -5,11 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mklcore.errors import MKLError
+from mklcore import EllipticNorm, LpNorm, MKLError
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import EllipticNorm, LpNorm
 from tests.helpers.every import EVERY_CASE, every
 from tests.oracles.reference import lp_optima
 

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.hkl.bases import ANOVABasis, GaussianBasis, PolynomialBasis
+from mklcore import ANOVABasis, GaussianBasis, HKLClassifier, HKLRegressor, PolynomialBasis
 from mklcore.hkl.graph import levels, touched
 
 FILE = Path(__file__).parent / "hkl.npz"

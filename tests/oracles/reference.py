@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mklcore.problem.penalties import BlockNorm, EllipticNorm, LpNorm
+from mklcore import BlockNorm, EllipticNorm, LpNorm
 
 FOLDER = Path(__file__).parent
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import mklcore as mkl
+from mklcore import RBF, GOMPRegressor, KernelDictionary, Nystroem, explore, load_sample
 from mklcore.answer.candidates import Request
 from mklcore.data.reading import read_drawn
 from pages.shared.session.parameters import Params
@@ -43,14 +43,14 @@ FIXED = [
     (replace(USUAL, settings=(("p", 1.5), ("tol", 1e-5)), scoring="balanced_accuracy"),
      lambda e: (e.model.p, e.model.tol, e.scoring), (1.5, 1e-5, "balanced accuracy")),
     (replace(USUAL, data="diabetes", settings=(("loss", "epsilon_insensitive"),), hold_out="last"),
-     lambda e: (e.model.loss, *e.test.y), ("epsilon_insensitive", *mkl.load_sample("diabetes").y[-111:])),
+     lambda e: (e.model.loss, *e.test.y), ("epsilon_insensitive", *load_sample("diabetes").y[-111:])),
     (replace(USUAL, data="diabetes", algorithm="gomp", path="lam", settings=(("n_kernels", 4),)),
-     lambda e: (type(e.model), e.model.n_kernels, e.path.param), (mkl.GOMPRegressor, 4, "lam")),
+     lambda e: (type(e.model), e.model.n_kernels, e.path.param), (GOMPRegressor, 4, "lam")),
     (replace(USUAL, path="p"), lambda e: e.path.param, "p"),
     (replace(USUAL, recipe="builders", each="none", widths=2, normalise="trace", center=True),
      lambda e: (len(e.dictionary) < 10, e.model.center, e.model.normalise), (True, True, "trace")),
     (replace(USUAL, test=0.4, rows=60, way="lowrank", landmarks=20),
-     lambda e: (e.test.n_samples, e.learnt_from.n_samples, e.model.approximation), (60, 60, mkl.Nystroem(20, 3))),
+     lambda e: (e.test.n_samples, e.learnt_from.n_samples, e.model.approximation), (60, 60, Nystroem(20, 3))),
 ]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_a_large_table_is_answered_from_a_sample_of_its_rows_first(many_rows):
     params = Params(data=keep_upload("large.csv", content))
     first = answers.first(params)
     assert (first.rows, first.of) == (80, 300)
-    alone = mkl.explore(read_drawn(content, 80))
+    alone = explore(read_drawn(content, 80))
     assert str(first.found.verdict) == str(alone.verdict)
     assert [one.effect for one in first.found.columns] == [one.effect for one in alone.columns]
     assert answers.best_known(params) is None  # of which files are made
@@ -88,7 +88,7 @@ def test_a_large_table_is_answered_from_a_sample_of_its_rows_first(many_rows):
 
 
 def test_an_answer_of_many_rows_is_shown_before_plain_models_are_fitted_beside_it(monkeypatch):
-    data = mkl.load_sample("iris")
+    data = load_sample("iris")
     shown = []
 
     def report(share, text="", value=None):
@@ -117,8 +117,8 @@ def test_a_sample_comes_first_only_where_nothing_but_a_large_table_was_chosen(ot
 
 
 def test_a_ready_stack_ranks_its_kernels():
-    data = mkl.load_sample("diabetes").drawn(120)
-    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
+    data = load_sample("diabetes").drawn(120)
+    kernels = KernelDictionary.per_feature(RBF(1.0), 4).grams(data.X[:, :4])
     names = ["one", "two", "three", "four"]
     content = npz(K=kernels.values, y=data.y, names=np.array(names))
     params = Params(data=keep_upload("stack.npz", content))

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-import mklcore as mkl
+from mklcore import EXPERIMENTS
 from mklcore.errors import cancellation_scope
 from mklcore.figures import agreement_plot, comparison_plot
 from mklcore.gallery.experiments import Experiment, Outcome
@@ -82,7 +82,7 @@ ONCE = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
 
 @pytest.fixture
 def tiny(monkeypatch):
-    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
+    monkeypatch.setitem(EXPERIMENTS, "tiny", TINY)
     work.WORK.clear()
     return TINY
 
@@ -149,7 +149,7 @@ def test_what_a_run_lacks_survives_json():
 
 
 @pytest.mark.threads
-@every("experiment", mkl.EXPERIMENTS.values())
+@every("experiment", EXPERIMENTS.values())
 def test_a_run_can_be_cancelled_within_a_repetition(experiment):
     """A repetition may take seconds, so every experiment that fits anything listens while it does."""
 
@@ -176,7 +176,7 @@ def test_a_file_that_is_no_outcome_is_refused(text):
         Outcome.from_json(text)
 
 
-@every("experiment", mkl.EXPERIMENTS.values())
+@every("experiment", EXPERIMENTS.values())
 def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
     for title, part in experiment.groups():
         figure = comparison_plot(
@@ -197,7 +197,7 @@ def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does()
     assert looks["with a reference, reference"].marker.symbol == "diamond-open"
     assert looks["with a reference"].error_x.array.tolist() == found.ours_error[:, 1].tolist()
     assert "unknown" not in figure.layout.meta["alt"]
-    experiment = mkl.EXPERIMENTS["hkl_fig2"]
+    experiment = EXPERIMENTS["hkl_fig2"]
     found = experiment.compare(record("hkl_fig2"))
     figure = comparison_plot(
         found, slice(0, 3), y_title="error", row_name="p", marks=experiment.marks_of(found.rows)
@@ -231,10 +231,10 @@ def test_dots_of_agreement_are_cells_with_both_numbers_on_axes_of_one_kind():
 # The page
 
 
-@every("key", [*mkl.EXPERIMENTS][::4])
+@every("key", [*EXPERIMENTS][::4])
 def test_every_experiment_tells_its_story_before_it_is_run(key):
     app = page(experiment=key)
-    experiment = mkl.EXPERIMENTS[key]
+    experiment = EXPERIMENTS[key]
     said = words(app)
     for reported in (experiment.did, experiment.source, experiment.open_points):
         assert reported in said
@@ -253,7 +253,7 @@ def test_what_the_paper_says_mostly_mostly_agrees_and_all_counts_are_the_same():
 def test_an_unknown_experiment_is_reported_and_the_first_one_shown():
     app = page(experiment="nothing")
     assert "There is no experiment called nothing" in words(app)
-    assert next(iter(mkl.EXPERIMENTS.values())).did in words(app)
+    assert next(iter(EXPERIMENTS.values())).did in words(app)
 
 
 def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tiny):
@@ -295,7 +295,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
 
 
 def test_a_small_run_stands_beside_the_record_and_never_replaces_it():
-    experiment = mkl.EXPERIMENTS["greedy_rate"]
+    experiment = EXPERIMENTS["greedy_rate"]
     kept = record("greedy_rate")
     small = replace(kept, samples=kept.samples[:, :2], quick=True)
     for run in (small, kept):  # the second is of the record's own size and seed
@@ -380,7 +380,7 @@ def test_the_files_hold_every_number(tiny):
     again = runs.read(tiny, runs.as_json(tiny, found).encode())
     assert again.samples.tolist() == found.samples.tolist()
     with data_error("is about tiny"):
-        runs.read(mkl.EXPERIMENTS["lp_fig3"], found.to_json().encode())
+        runs.read(EXPERIMENTS["lp_fig3"], found.to_json().encode())
 
 
 def test_an_opened_run_is_seen_by_its_session_alone(tiny):
@@ -405,7 +405,7 @@ def gated(monkeypatch):
         assert gate.wait(PATIENCE)
         return measure(line)
 
-    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=wait))
+    monkeypatch.setitem(EXPERIMENTS, "tiny", replace(TINY, measure=wait))
     work.WORK.clear()
     yield gate
     gate.set()

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import mklcore as mkl
-from mklcore.data.samples import SAMPLES
+from mklcore import SAMPLES, explore, load_sample
 from pages.home import view
 from pages.shared.export import saved
 from tests.helpers.every import every
@@ -54,7 +53,7 @@ def test_every_sample_has_a_picture_of_its_answer():
 @every("name", ["iris", "ring"])
 def test_the_pictures_are_what_explore_shows(name):
     there = saved.earlier_answers()[name]
-    again = saved.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
+    again = saved.Seen.of(explore(load_sample(name)), SAMPLES[name].label)
     assert (there.sentence, there.index) == (again.sentence, again.index)
     np.testing.assert_allclose(there.along, again.along, rtol=1e-3, atol=1e-6 * np.max(again.along))
     assert [one.name for one in there.columns] == [one.name for one in again.columns]

@@ -9,7 +9,7 @@ import unicodedata
 import numpy as np
 import plotly.graph_objects as go
 
-from mklcore.data.reading import read_table
+from mklcore import read_table
 from mklcore.figures import weight_path, weights_bar
 from pages.shared.widgets import drawing
 from tests.figures.test_one_file import a_path

@@ -7,9 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mklcore import figures
-from mklcore.errors import KernelError
-from mklcore.estimators.gomp import GOMPRegressor
+from mklcore import GOMPRegressor, KernelError, figures
 from mklcore.figures import Curve
 from mklcore.gallery import theory
 from pages.shared.values import tables

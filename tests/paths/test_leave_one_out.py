@@ -8,13 +8,17 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
 from sklearn.svm import SVC
 
-from mklcore.estimators.gomp import GOMPRegressor
-from mklcore.estimators.lp import LpMKLClassifier
-from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
+from mklcore import (
+    GOMPRegressor,
+    KernelDictionary,
+    Linear,
+    LpMKLClassifier,
+    SMKLClassifier,
+    SMKLRegressor,
+    choose_C,
+)
 from mklcore.gallery.experiments.smkl import xi_alpha
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
-from mklcore.paths.choosing import choose_C, leave_one_out, machines_of
+from mklcore.paths.choosing import leave_one_out, machines_of
 from mklcore.problem.losses import make_loss
 from mklcore.problem.smooth import solve_ridge
 from mklcore.problem.solution import MachineTask

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
@@ -19,7 +20,21 @@ from sklearn.metrics import (
 )
 from sklearn.model_selection import StratifiedKFold
 
-import mklcore as mkl
+from mklcore import (
+    Dataset,
+    GOMPClassifier,
+    GOMPRegressor,
+    KernelDictionary,
+    Linear,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    SMKLClassifier,
+    choose,
+    choose_C,
+    cross_validate_path,
+    fit_path,
+)
 from mklcore.paths.scoring import (
     GROUPS,
     SCORINGS,
@@ -37,14 +52,12 @@ from mklcore.paths.scoring import (
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error, parameter_error, refused
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
-    mkl.Linear(), 3
-)
+KERNELS = KernelDictionary.rbf_grid([0.5, 1.0]) + KernelDictionary.per_feature(Linear(), 3)
 
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     X = rng.standard_normal((120, 3))
     value = X[:, 0] + np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(120)
     return X[:80], value[:80], X[80:], value[80:]
@@ -57,10 +70,10 @@ def judged_rows(k, labels=WORDS, seed=0, n=90):
     """A target of ``k`` classes (0: numbers), decisions about it with ties among them, and a model
     of these classes.
     """
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     if k == 0:
-        return rng.standard_normal(n) * 3.0, rng.standard_normal(n), mkl.LpMKLRegressor()
-    model = mkl.LpMKLClassifier()
+        return rng.standard_normal(n) * 3.0, rng.standard_normal(n), LpMKLRegressor()
+    model = LpMKLClassifier()
     model.classes_ = np.asarray(labels[:k])
     decision = np.round(rng.standard_normal((n, k)), 1)
     return model.classes_[rng.integers(0, k, n)], decision[:, 0] if k == 2 else decision, model
@@ -88,7 +101,7 @@ def test_every_score_of_classes_is_defined_where_rows_lack_a_class(
 ):
     y = np.array(list("aaaabbbccc"))
     said = np.array(list("aabbbbbcaa"))
-    model = mkl.LpMKLClassifier()
+    model = LpMKLClassifier()
     model.classes_ = np.array(["a", "b"] if name == "roc_auc" else ["a", "b", "c"])
     for rows, expected in ((y < "d", all_there), (y != "b", one_lacking), (y == "a", only_one)):
         if expected is not None:
@@ -101,25 +114,25 @@ def test_every_score_of_classes_is_defined_where_rows_lack_a_class(
 
 def test_choosing_C_by_a_score_goes_by_folds(table):
     X, y, _, _ = table
-    model = mkl.LpMKLClassifier(kernels=KERNELS)
-    found = mkl.choose_C(model, X, y > 0.5, [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
-    folds = mkl.cross_validate_path(
+    model = LpMKLClassifier(kernels=KERNELS)
+    found = choose_C(model, X, y > 0.5, [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
+    folds = cross_validate_path(
         model, X, y > 0.5, "C", [0.1, 1.0], n_splits=3, scoring="balanced_accuracy"
     )
     assert found.rule == "kfold"
     assert found.measure == "minus balanced accuracy"
     assert -found.errors == pytest.approx(folds.val_score)
     with parameter_error("measures the error of the loss only"):
-        mkl.choose_C(
+        choose_C(
             model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy"
         )
 
 
 def test_a_rare_class_asks_for_another_score_and_names_tell_tasks_apart():
-    X = np.random.default_rng(0).standard_normal((200, 2))
+    X = default_rng(0).standard_normal((200, 2))
     y = np.repeat(["no", "yes"], [170, 30])
-    assert rarest(mkl.Dataset(X, y, task="binary")) == ("yes", 0.15)
-    assert rarest(mkl.Dataset(X, np.repeat([0, 1], 100), task="binary")) is None
+    assert rarest(Dataset(X, y, task="binary")) == ("yes", 0.15)
+    assert rarest(Dataset(X, np.repeat([0, 1], 100), task="binary")) is None
     assert set(scorings_for("binary")) > set(scorings_for("multiclass")) > {"accuracy"}
     assert {label_of(name) for name in SCORINGS} == {score.label for score in SCORINGS.values()}
 
@@ -132,19 +145,19 @@ def farthest(target, predicted):
 
 
 @every("model, edges, scoring, name, by_hand", [
-    (mkl.LpMKLClassifier(kernels=KERNELS), [0.9], "balanced_accuracy", "balanced accuracy", balanced_accuracy_score),
-    (mkl.LpMKLRegressor(kernels=KERNELS), None, None, "R²", r2_score),
-    (mkl.LpMKLRegressor(kernels=KERNELS), None, make_scorer(farthest), None, farthest),
-    (mkl.SMKLClassifier(kernels=KERNELS), [-0.5, 0.7], "f1_macro", "mean F1", partial(f1_score, average="macro")),
-    (mkl.GOMPClassifier(kernels=KERNELS), [-0.5, 0.7], "accuracy", "accuracy", accuracy_score),
-    (mkl.LpMKLRegressor(kernels=KERNELS), None, "neg_root_mean_squared_error", "minus RMSE",
+    (LpMKLClassifier(kernels=KERNELS), [0.9], "balanced_accuracy", "balanced accuracy", balanced_accuracy_score),
+    (LpMKLRegressor(kernels=KERNELS), None, None, "R²", r2_score),
+    (LpMKLRegressor(kernels=KERNELS), None, make_scorer(farthest), None, farthest),
+    (SMKLClassifier(kernels=KERNELS), [-0.5, 0.7], "f1_macro", "mean F1", partial(f1_score, average="macro")),
+    (GOMPClassifier(kernels=KERNELS), [-0.5, 0.7], "accuracy", "accuracy", accuracy_score),
+    (LpMKLRegressor(kernels=KERNELS), None, "neg_root_mean_squared_error", "minus RMSE",
      lambda y, said: -root_mean_squared_error(y, said)),
 ])  # fmt: skip
 def test_a_path_is_scored_as_scikit_learn_would(table, model, edges, scoring, name, by_hand):
     X, y, X_val, y_val = table
     y, y_val = (values if edges is None else np.digitize(values, edges) for values in (y, y_val))
     greedy = "n_kernels" in model.get_params()
-    path = mkl.fit_path(model, X, y, "s" if greedy else "C", [1, 2], X_val, y_val, scoring=scoring)
+    path = fit_path(model, X, y, "s" if greedy else "C", [1, 2], X_val, y_val, scoring=scoring)
     assert name in (None, path.score_name)
     for k, fitted in enumerate(path.estimators):
         assert path.val_score[k] == pytest.approx(by_hand(y_val, fitted.predict(X_val)))
@@ -155,8 +168,8 @@ def test_folds_take_a_score_and_a_splitter(table):
     X = table[0]
     y = table[1] > 0.5
     cv = StratifiedKFold(3, shuffle=True, random_state=5)
-    model = mkl.LpMKLClassifier(kernels=KERNELS)
-    named = mkl.cross_validate_path(model, X, y, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
+    model = LpMKLClassifier(kernels=KERNELS)
+    named = cross_validate_path(model, X, y, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
     assert named.scores.shape == (3, 2)
     assert named.score_name == "AUC"
     train, test = next(iter(cv.split(X, y)))
@@ -167,43 +180,43 @@ def test_folds_take_a_score_and_a_splitter(table):
 
 
 @every("model, params, fixed", [
-    (mkl.GOMPRegressor(kernels=KERNELS), {"lam": [0.01, 0.1, 10.0], "s": [1, 2, 3]}, "lam"),
-    (mkl.LpMKLRegressor(kernels=KERNELS), {"p": [1.0, 2.0], "C": [0.1, 1.0]}, "p"),
-    (mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive"),
+    (GOMPRegressor(kernels=KERNELS), {"lam": [0.01, 0.1, 10.0], "s": [1, 2, 3]}, "lam"),
+    (LpMKLRegressor(kernels=KERNELS), {"p": [1.0, 2.0], "C": [0.1, 1.0]}, "p"),
+    (LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive"),
      {"C": [0.1, 1.0], "epsilon": [0.05, 0.5]}, "epsilon"),
 ])  # fmt: skip
 def test_two_parameters_give_a_surface_whose_lines_are_those_of_one(table, model, params, fixed):
     X, y, _, _ = table
-    found = mkl.cross_validate_path(model, X, y, params=params, n_splits=2)
+    found = cross_validate_path(model, X, y, params=params, n_splits=2)
     assert found.params == tuple(params)
     ((along, values),) = ((name, values) for name, values in params.items() if name != fixed)
-    line = mkl.cross_validate_path(
+    line = cross_validate_path(
         model.copy_with(fixed, params[fixed][1]), X, y, along, values, n_splits=2
     )
     place = found.params.index(fixed) + 1
     assert np.take(found.scores, 1, axis=place) == pytest.approx(line.scores)
-    turned = mkl.cross_validate_path(model, X, y, params=dict(reversed(params.items())), n_splits=2)
+    turned = cross_validate_path(model, X, y, params=dict(reversed(params.items())), n_splits=2)
     # from other starts
     assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1), abs=5e-3)
-    assert found.val_score[mkl.choose(found)] == pytest.approx(found.val_score.max())
+    assert found.val_score[choose(found)] == pytest.approx(found.val_score.max())
 
 
 def test_what_cannot_be_scored_or_crossed_is_refused(table):
     X, y, X_val, y_val = table
-    model, numbers = mkl.LpMKLClassifier(kernels=KERNELS), mkl.LpMKLRegressor(kernels=KERNELS)
+    model, numbers = LpMKLClassifier(kernels=KERNELS), LpMKLRegressor(kernels=KERNELS)
 
     def scored_by(scoring):
-        return lambda: mkl.fit_path(model, X, y > 0, "C", [1.0], X_val, y_val > 0, scoring=scoring)
+        return lambda: fit_path(model, X, y > 0, "C", [1.0], X_val, y_val > 0, scoring=scoring)
 
     def crossed(**asked):
-        return lambda: mkl.cross_validate_path(numbers, X, y, **asked)
+        return lambda: cross_validate_path(numbers, X, y, **asked)
 
     refused(
         (scored_by("acuracy"), "no scorer 'acuracy'"),
         (scored_by(3), "a scorer of scikit-learn or its name"),
         (scored_by("neg_log_loss"), "cannot judge"),
         (
-            lambda: mkl.fit_path(mkl.LpMKLOneClass(), X, None, "C", [1.0], scoring="accuracy"),
+            lambda: fit_path(LpMKLOneClass(), X, None, "C", [1.0], scoring="accuracy"),
             "Without a target",
         ),
         (crossed(), "param and values, or one or two in params"),
@@ -216,7 +229,7 @@ def test_what_cannot_be_scored_or_crossed_is_refused(table):
 # The same rows, with the errors of gaps between models, against what is known of means and of R2
 
 
-RNG = np.random.default_rng(0)
+RNG = default_rng(0)
 
 
 def classes(n=400):

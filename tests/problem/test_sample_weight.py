@@ -4,8 +4,18 @@ certificate knows.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-import mklcore as mkl
+from mklcore import (
+    Dataset,
+    KernelDictionary,
+    Laplacian,
+    LpMKLClassifier,
+    LpMKLOneClass,
+    LpMKLRegressor,
+    LpNorm,
+    certificate,
+)
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
 from tests.helpers.refusals import data_error
@@ -28,9 +38,9 @@ def proves(drawn, model, loss, p, w):
         model.intercept_,
         make_loss(loss),
         model.C,
-        mkl.LpNorm(p),
+        LpNorm(p),
     )
-    found = mkl.certificate(drawn.K, drawn.y, *parts, model.dual_point_, sample_weight=w)
+    found = certificate(drawn.K, drawn.y, *parts, model.dual_point_, sample_weight=w)
     return found == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
 
 
@@ -38,8 +48,8 @@ def proves(drawn, model, loss, p, w):
 @every("loss", [*SIGNED, "squared", "epsilon_insensitive", "huber", "pinball"])
 def test_whole_weights_are_rows_given_as_often(loss, p):
     drawn = draw(3, loss, n=24)
-    w = np.random.default_rng(0).integers(0, 4, 24)
-    kind = mkl.LpMKLClassifier if loss in SIGNED else mkl.LpMKLRegressor
+    w = default_rng(0).integers(0, 4, 24)
+    kind = LpMKLClassifier if loss in SIGNED else LpMKLRegressor
     weighted, often = (
         kind(loss=loss, kernels="precomputed", tol=1e-6, p=p, C=0.7) for _ in range(2)
     )
@@ -55,8 +65,8 @@ def test_whole_weights_are_rows_given_as_often(loss, p):
 @every("solver", ["wrapper", "newton", "interleaved"])
 def test_every_solver_takes_weights_of_any_size(solver):
     drawn = draw(5, "hinge", n=40)
-    w = np.random.default_rng(1).uniform(0.1, 3.0, 40)
-    model = mkl.LpMKLClassifier(p=1.5, solver=solver, kernels="precomputed", tol=1e-5)
+    w = default_rng(1).uniform(0.1, 3.0, 40)
+    model = LpMKLClassifier(p=1.5, solver=solver, kernels="precomputed", tol=1e-5)
     assert proves(drawn, model.fit(drawn.K, drawn.y, sample_weight=w), "hinge", 1.5, w)
     assert model.relative_gap_ <= 1e-4
     assert np.all(np.abs(model.dual_coef_) <= w * (1 + 1e-9))
@@ -65,8 +75,8 @@ def test_every_solver_takes_weights_of_any_size(solver):
 @every("nu", [None, 0.4])
 def test_novelty_takes_weights(nu):
     drawn = draw(6, "one_class", n=24)
-    w = np.random.default_rng(2).integers(0, 3, 24)
-    one = mkl.LpMKLOneClass(p=2.0, C=0.3, nu=nu, kernels="precomputed", tol=1e-6)
+    w = default_rng(2).integers(0, 3, 24)
+    one = LpMKLOneClass(p=2.0, C=0.3, nu=nu, kernels="precomputed", tol=1e-6)
     weighted = one.fit(drawn.K, sample_weight=w).objective_
     assert weighted == pytest.approx(one.fit(repeated(drawn, w)[0]).objective_, rel=1e-5)
 
@@ -82,14 +92,14 @@ def test_weights_that_make_no_sense_are_refused(weights):
         weights = drawn.y > 0
         words = "A class has no row of weight above 0"
     with data_error(words):
-        mkl.LpMKLClassifier(kernels="precomputed").fit(drawn.K, drawn.y, sample_weight=weights)
+        LpMKLClassifier(kernels="precomputed").fit(drawn.K, drawn.y, sample_weight=weights)
 
 
 WEIGHED = {
-    "default": mkl.KernelDictionary.default(4),
-    "laplacian": mkl.KernelDictionary.per_feature(mkl.Laplacian(0.5, relative=True), 4),
-    "interaction": mkl.KernelDictionary.interactions(
-        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)),
+    "default": KernelDictionary.default(4),
+    "laplacian": KernelDictionary.per_feature(Laplacian(0.5, relative=True), 4),
+    "interaction": KernelDictionary.interactions(
+        Dataset(default_rng(0).standard_normal((9, 4)), np.arange(9.0)),
         candidates=[("x0", "x2")],
     ),
 }
@@ -99,7 +109,7 @@ WEIGHED = {
 @every("normalise", ["multiplicative", "spherical", "trace", "diag", None])
 @every("kernels", WEIGHED)
 def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise, center):
-    rng = np.random.default_rng(4)
+    rng = default_rng(4)
     X = rng.standard_normal((18, 4))
     new = rng.standard_normal((5, 4))
     w = rng.integers(0, 4, 18)

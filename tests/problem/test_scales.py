@@ -3,13 +3,20 @@ carry is refused.
 """
 
 import numpy as np
+from numpy.random import default_rng
 
-import mklcore as mkl
-from mklcore.errors import KernelError
+from mklcore import (
+    BlockNorm,
+    KernelDictionary,
+    KernelError,
+    LpMKLClassifier,
+    LpNorm,
+    fit_path,
+    load_sample,
+)
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import make_loss
-from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import scales_of
 from tests.helpers.every import every
 from tests.helpers.proofs import assert_proved
@@ -37,7 +44,7 @@ def test_unnormalised_stacks_are_right_or_refused_with_two_scales(loss, span):
 
 
 def test_the_extreme_stack_is_no_longer_answered_with_zeros():
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     X = rng.standard_normal((30, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
     K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, 5)])
@@ -54,7 +61,7 @@ def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
     """Five kernels that are one but for rounding, or nearly: what rounding makes of their
     differences is never a bound.
     """
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     right = 0
     X = rng.standard_normal((30, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
@@ -103,7 +110,7 @@ def test_a_published_gap_is_not_finer_than_its_arithmetic(seed, copied):
     """At C = 1e6 a kernel of one column leaves R fourteen digits below the sums that it is computed
     from.
     """
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.standard_normal((100, 6))[rng.integers(0, 20, 100) if copied else slice(None)]
     y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100)
     K = X.T[:, :, None] * X.T[:, None, :]
@@ -128,9 +135,9 @@ def test_a_block_with_hardly_any_norm_does_not_end_a_path():
     """At q = 100 the dual sees next to nothing of one column: its form is rounding, and its weight
     was 10^7.
     """
-    train, _ = mkl.load_sample("iris").split(test_size=0.3, seed=1)
-    stack = mkl.KernelDictionary.default(4).grams(train.X)
-    model = mkl.LpMKLClassifier(penalty=mkl.BlockNorm(100.0))
-    path = mkl.fit_path(model, stack, train.y, "C", [0.3, 1.0, 30.0])
+    train, _ = load_sample("iris").split(test_size=0.3, seed=1)
+    stack = KernelDictionary.default(4).grams(train.X)
+    model = LpMKLClassifier(penalty=BlockNorm(100.0))
+    path = fit_path(model, stack, train.y, "C", [0.3, 1.0, 30.0])
     assert path.finished.all()
     assert path.relative_gap.max() <= 1e-3

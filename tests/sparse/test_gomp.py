@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import mklcore as mkl
-from mklcore.errors import ParameterError
+from mklcore import GOMPClassifier, GOMPRegressor, KernelDictionary, Linear, ParameterError
 from mklcore.kernels.grams import duplicates
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import Hinge
@@ -95,9 +94,7 @@ def test_how_it_ends():
 
 def test_several_classes_share_their_kernels_under_hinge_loss():
     codes = np.where(TARGETS["P5"] > 0, 2, (np.arange(40) % 2))
-    model = mkl.GOMPClassifier(LAM, 3, loss="hinge", kernels="precomputed").fit(
-        KERNELS["P5"], codes
-    )
+    model = GOMPClassifier(LAM, 3, loss="hinge", kernels="precomputed").fit(KERNELS["P5"], codes)
     shapes = (
         model.weights_,
         model.dual_coef_,
@@ -118,20 +115,20 @@ def test_several_classes_share_their_kernels_under_hinge_loss():
 def test_one_column_twice_changes_nothing_but_the_scale():
     K = KERNELS["P1"]
     y = TARGETS["P1"]
-    one = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y)
-    two = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, np.column_stack([y, 2 * y]))
+    one = GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y)
+    two = GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, np.column_stack([y, 2 * y]))
     assert list(two.selected_) == list(one.selected_)
     assert two.predict(K) == pytest.approx(np.column_stack([one.predict(K), 2 * one.predict(K)]))
     assert two.objective_ == pytest.approx(5 * one.objective_)
     assert two.intercept_ == pytest.approx([y.mean(), 2 * y.mean()])
-    column = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y[:, None])
+    column = GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y[:, None])
     # as scikit-learn's own regressors do
     assert column.predict(K) == pytest.approx(one.predict(K)[:, None])
     assert column.dual_coef_.shape == (40, 1)
 
 
 def test_what_cannot_be_pursued_is_refused():
-    K, plain, x = KERNELS["P1"], mkl.GOMPRegressor(kernels="precomputed"), np.arange(-20.0, 20.0)
+    K, plain, x = KERNELS["P1"], GOMPRegressor(kernels="precomputed"), np.arange(-20.0, 20.0)
     refused(
         (
             lambda: plain.fit(K, np.where(np.arange(80).reshape(40, 2) == 7, np.nan, 1.0)),
@@ -140,7 +137,7 @@ def test_what_cannot_be_pursued_is_refused():
         (lambda: plain.fit(K, np.empty((40, 0))), "no columns"),
         (lambda: plain.fit(K, np.ones((39, 2))), "must be the same rows"),
         (
-            lambda: mkl.GOMPRegressor(1e-300, kernels="precomputed").fit(np.outer(x, x)[None], x),
+            lambda: GOMPRegressor(1e-300, kernels="precomputed").fit(np.outer(x, x)[None], x),
             r"lam=1e-300 is too small .* is singular. Take a larger lam",
         ),
     )
@@ -152,19 +149,19 @@ def test_what_cannot_be_pursued_is_refused():
 def test_copies_are_left_out_with_a_note_and_multiples_are_none():
     K = KERNELS["P3"]
     y = TARGETS["P3"]
-    model = mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, y)
+    model = GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, y)
     assert list(model.selected_) == [0, 10]
     (note,) = model.notes_
     assert note.startswith("kernel 1, kernel 2")
     assert "the same as kernel 0, left out. keep_duplicates=True" in note
-    kept = mkl.GOMPRegressor(0.1, 3, 0, keep_duplicates=True, kernels="precomputed").fit(K, y)
+    kept = GOMPRegressor(0.1, 3, 0, keep_duplicates=True, kernels="precomputed").fit(K, y)
     # a copy halves the shrinkage, so its score stays positive
     assert list(kept.selected_) == [0, 10, 1]
     assert kept.notes_ == ()
     K = KERNELS["P1"][[0, 1, 0, 0]] * np.array([1.0, 1.0, 4.0, 1.0])[:, None, None]
     assert duplicates(K, same_scale=True) == ((0, 3),)
     assert set(
-        mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"]).selected_
+        GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"]).selected_
     ) == {0, 1, 2}
 
 
@@ -172,12 +169,12 @@ def test_copies_are_left_out_with_a_note_and_multiples_are_none():
 
 
 @every("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
-@every("cls, more", [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
+@every("cls, more", [(GOMPRegressor, {}), (GOMPClassifier, {"loss": "hinge"})])
 @every(
     "kernels",
     [
-        mkl.KernelDictionary.per_feature(mkl.Linear(), 3),
-        mkl.KernelDictionary.rbf_widths([1.0, 5.0, 20.0]),
+        KernelDictionary.per_feature(Linear(), 3),
+        KernelDictionary.rbf_widths([1.0, 5.0, 20.0]),
     ],
 )
 def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels):
@@ -207,9 +204,9 @@ def test_the_hinge_takes_a_tolerance(rng):
     """
     X = rng.standard_normal((80, 3))
     y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, 1, 0)
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    kernels = KernelDictionary.per_feature(Linear(), 3)
     sharp, loose = (
-        mkl.GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y)
+        GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y)
         for tol in (1e-10, 1e-2)
     )
     assert sharp.objective_ <= loose.objective_ * (1 + 1e-9)

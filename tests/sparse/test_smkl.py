@@ -4,6 +4,7 @@ objective.
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 from mklcore.errors import KernelError, NotConvergedWarning
 from mklcore.lp.schedule import fit_weighted
@@ -120,7 +121,7 @@ def test_a_weak_signal_is_no_reason_for_no_model(terms, name, C):
     """At a large C the loss dwarfs 1/2 ||f||^2 whatever f explains: no kernel is the answer only
     where its L is lower.
     """
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((120, 3))
     y = 0.4 * X[:, 0] + rng.standard_normal(120)
     y = np.sign(y) if name in ("hinge", "logistic") else y
@@ -138,7 +139,7 @@ def test_pruning_that_costs_is_undone():
     """Two kernels carry half of the target each, and the weight of the larger is a ten-millionth of
     the other's.
     """
-    left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
+    left, right = np.linalg.qr(default_rng(1).standard_normal((40, 2)))[0].T
     K = np.array([1e6 * np.outer(left, left), np.outer(right, right)])
     term = make_terms("mkl", eta=(1.0, 1e-4))
     fit = fit_selection(
@@ -150,7 +151,7 @@ def test_pruning_that_costs_is_undone():
 
 @every("decades", [4, 5, 6, 7, 8])
 def test_where_rounding_decides_the_best_point_is_published_or_the_scales_are_named(decades):
-    left, right = np.linalg.qr(np.random.default_rng(1).standard_normal((40, 2)))[0].T
+    left, right = np.linalg.qr(default_rng(1).standard_normal((40, 2)))[0].T
     K = np.array([10.0**-decades * np.outer(right, right), 10.0**decades * np.outer(left, left)])
     asked = (
         K,

@@ -6,13 +6,19 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from sklearn.datasets import load_iris
 
-from mklcore.errors import NotConvergedWarning
-from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import RBF, Linear
-from mklcore.kernels.grams import GramStack
+from mklcore import (
+    RBF,
+    GramStack,
+    KernelDictionary,
+    Linear,
+    NotConvergedWarning,
+    SMKLClassifier,
+    SMKLRegressor,
+)
+from mklcore.estimators.smkl import group_sizes
 from mklcore.paths.path import path_grid
 from mklcore.problem.driver import Status
 from mklcore.problem.penalties import LogTerm
@@ -24,7 +30,7 @@ KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feat
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     X = rng.standard_normal((70, 4))
     score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
     return X, np.where(score > 0, "yes", "no"), score
@@ -79,7 +85,7 @@ def test_explicit_groups_are_the_group_lasso():
     """sum_k sqrt(d_k) ||w_k|| + C/2 ||y - X w||^2, by its optimality conditions on the columns
     themselves.
     """
-    rng = np.random.default_rng(3)
+    rng = default_rng(3)
     X = rng.standard_normal((60, 9))
     groups = [0, 1, 2, 3], [4, 5], [6], [7, 8]
     y = X[:, :4] @ [1.0, -1.0, 0.5, 2.0] + 1.5 * X[:, 6] + 0.1 * rng.standard_normal(60)
@@ -201,7 +207,7 @@ def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):
 
 def _runaway(C, seed=1, terms="log"):
     """A classifier of 32 rows with trace-normalised kernels, under the squared loss."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     rows = rng.standard_normal((32, 3))
     y = np.where(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(32) > 0, 1, -1)
     kernels = KernelDictionary.per_feature(RBF(1.0), 3)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mklcore.estimators.smkl import SMKLRegressor
+from mklcore import PENALTIES, SMKLRegressor
 from mklcore.problem.penalties import (
-    PENALTIES,
     TERMS,
     GroupLasso,
     LogTerm,
