@@ -4,7 +4,8 @@ and texts.
 
 import pytest
 
-from mklcore.figures import axes, player_data
+from mklcore.figures import axes
+from mklcore.figures.player_data import charts
 from mklcore.figures.players import PLAYERS, player
 from tests.helpers.every import every
 
@@ -20,8 +21,8 @@ BEGIN = """async ({name, js, data}) => {
 }"""
 POSITIONS = [0.0, 1.0, 2.0, 4.0]
 AXIS = axes.Scale("x", 0.0, 4.0)
-CHART = player_data.chart("chart", "chart", [player_data.panel(
-    AXIS, axes.linear("y", 0.0, 9.0), [player_data.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
+CHART = charts.chart("chart", "chart", [charts.panel(
+    AXIS, axes.linear("y", 0.0, 9.0), [charts.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
     POSITIONS, "abcd", title="Squares",
 )], "Squares.", list("abcd"))  # fmt: skip
 PATH = {
