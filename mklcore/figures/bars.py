@@ -137,9 +137,9 @@ def kernels_by_column(
         alt,
         dark,
         78 + ROW_HEIGHT * len(shown),
-        margin={"l": 8, "r": 16, "t": 34, "b": 40},
+        margin={"l": 8, "t": 34, "b": 40},
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "yref": "paper"},
+        legend=style.LEGEND,
     )
     for family, symbol in zip(dict.fromkeys(families), cycle(style.GLYPHS), strict=False):
         marks = []
@@ -204,7 +204,7 @@ def compare_weights(
         f"Shares of kernels. {' '.join(sentences)}",
         dark,
         90 + ROW_HEIGHT * len(table),
-        margin={"l": 8, "r": 16, "t": 40, "b": 40},
+        margin={"l": 8, "t": 40, "b": 40},
     )
     width = 1.0 / len(shares)
     for k, (label, column) in enumerate(table.items()):

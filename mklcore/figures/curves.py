@@ -35,7 +35,6 @@ ROW_HEIGHT = 34
 MARK_HEIGHT = 14
 LABEL_GAP = 14  # least distance of two labels at line ends, in pixels
 SYMBOLS = tuple(style.GLYPHS)
-LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
 # Along a path
@@ -84,7 +83,7 @@ def _static(path: Any, drawn: Json, index: int | None, dark: bool) -> Figure:
     order = np.argsort(positions, kind="stable")
     at = int(order[-1]) if index is None else captions.checked(path, index)
     alt = f"{drawn['alt']} {drawn['said'][at]}"
-    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
+    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16})
     solved = captions.solved(path)[order]
     symbol = captions.symbol(path.param)
     labelled = [line for line in panel["lines"] if "label" in line]
@@ -161,7 +160,7 @@ def choice_band(
         f"the best choice is at most {style.percent(float(relative_gaps.max()))} below; "
         f"{int(is_proven.sum())} of {style.counted(len(sizes), 'choice')} proven best."
     )
-    margin = {"l": 56, "r": 24, "t": 16, "b": 44}
+    margin = {"l": 56, "r": 24, "t": 16}
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=margin)
     tone = style.theme(dark)
     figure.add_scatter(
@@ -292,7 +291,7 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> Figure:
         f"{style.counted(last.solves, 'machine solve')}."
     )
     percents = 100 * np.maximum(gaps, np.finfo(float).eps)
-    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 72, "t": 16, "b": 44})
+    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 72, "t": 16})
     _line(
         figure,
         np.array([record.iteration for record in history], dtype=float),
@@ -336,7 +335,7 @@ def eigenvalue_decay(
         count = style.counted(kept.size, "positive eigenvalue")
         sentences.append(f"{name} has {count} of {table.shape[1]}.")
     alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
-    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16, "b": 44})
+    figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16})
     ends: list[_EndLabel] = []
     for name, spectrum, colour in zip(names, positive, colours, strict=True):
         hover = f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>"
@@ -634,8 +633,8 @@ def comparison_plot(
         dark,
         height,
         showlegend=True,
-        legend=LEGEND,
-        margin={"l": 52, "r": 16, "t": 48, "b": 48},
+        legend=style.LEGEND,
+        margin={"l": 52, "t": 48, "b": 48},
     )
     tone = style.theme(dark)
     hues = [style.readable(hue, dark) for hue in style.family_hues().values()]
@@ -759,8 +758,8 @@ def agreement_plot(
         f"the diagonal where both are the same. The farthest from it is "
         f"{columns[column]} at {comparison.rows[row]}: ours {ours}, reference {reference}."
     )
-    margin = {"l": 60, "r": 16, "t": 48, "b": 52}
-    figure = style.new_figure(alt, dark, 430, showlegend=True, legend=LEGEND, margin=margin)
+    margin = {"l": 60, "t": 48, "b": 52}
+    figure = style.new_figure(alt, dark, 430, showlegend=True, legend=style.LEGEND, margin=margin)
     figure.add_scatter(
         x=[values.min(), values.max()],
         y=[values.min(), values.max()],

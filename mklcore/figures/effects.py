@@ -245,7 +245,7 @@ def _map(
         alt,
         dark,
         height,
-        margin={"l": 56, "r": 12, "t": 12, "b": 44},
+        margin={"l": 56, "r": 12, "t": 12},
     )
     look: Json = {}
     if signed:

@@ -67,6 +67,7 @@ FIGURE_HEIGHT = 330
 SMALL_HEIGHT = 300
 ENLARGED = 1.35  # of a figure for a projector
 SMALL_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False)
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT + 60, margin=style.SMALL_MARGIN)
     tone = style.theme(dark)
     grey = {"color": tone.grey, "width": 1, "dash": "dot"}
-    ink = {"color": tone.ink, "width": 2, "shape": "linear"}
+    ink = {"color": tone.ink, "width": 2}
     mark = {"color": tone.ink, "size": 11, "symbol": "circle-open", "line": {"width": 2}}
     base = float(np.mean(errors.is_second))
     curves = (("", wrong, found, [0, 1]), ("2", found, errors.precision, [base, base]))
