@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -48,11 +49,12 @@ def column_dots(
 
     ``x`` (n,) are the values of the feature; days since 1970 where the column holds dates.
     """
-    ends = []
-    for word, k in _extremes(np.asarray(added)):
-        place = style.date(x[k]) if is_date else style.as_given(float(x[k]))
-        ends.append(f"{word}, {style.number(added[k])}, at {place}")
-    alt = f"What a column adds to {target} over {feature}, {len(x)} rows: {', '.join(ends)}."
+
+    def place(k: int) -> str:
+        return style.date(x[k]) if is_date else style.as_given(float(x[k]))
+
+    ends = _ends(floats(added), place)
+    alt = f"What a column adds to {target} over {feature}, {len(x)} rows: {ends}."
     figure = style.new_figure(alt, dark)
     figure.add_scatter(
         x=_dates(x) if is_date else x,
@@ -82,14 +84,14 @@ def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> 
         return _curve_above_rows(effect, "on its own", target, hue, dark)
     values = floats(effect.values)
     first, second = axes
-    ends = []
-    for word, k in _extremes(values):
+
+    def place(k: int) -> str:
         row, column = divmod(k, values.shape[1])
-        place = f"{first.name} {_place(first, column)} and {second.name} {_place(second, row)}"
-        ends.append(f"{word}, {style.number(values[row, column])}, at {place}")
+        return f"{first.name} {_place(first, column)} and {second.name} {_place(second, row)}"
+
     alt = (
         f"What {first.name} and {second.name} add to {target} together, beyond what each adds "
-        f"alone: {', '.join(ends)}."
+        f"alone: {_ends(values, place)}."
     )
     places = [style.shorts(axis.names, 14) if axis.names else axis.at for axis in axes]
     hover = f"{style.short(first.name)} %{{x}}, {style.short(second.name)} %{{y}}"
@@ -161,12 +163,9 @@ def _curve_above_rows(
     """What a column adds, and ``how``, along its axis above a histogram of its rows."""
     axis = effect.axes[0]
     values = floats(effect.values)
-    ends = []
-    for word, k in _extremes(values):
-        ends.append(f"{word}, {style.number(float(values[k]))}, at {_place(axis, k)}")
     title = "<br>".join(wrap(f"adds to {target}", TITLE_LETTERS))
     figure = style.new_figure(
-        f"What {axis.name} adds to {target} {how}: {', '.join(ends)}.",
+        f"What {axis.name} adds to {target} {how}: {_ends(values, partial(_place, axis))}.",
         dark,
         height=270,
         margin={"l": 70, "r": 12, "t": 10, "b": 40},
@@ -220,9 +219,12 @@ def _place(axis: Any, k: int) -> str:
     return style.date(axis.at[k]) if axis.is_date else style.as_given(float(f"{axis.at[k]:.4g}"))
 
 
-def _extremes(values: Array) -> tuple[tuple[str, int], tuple[str, int]]:
-    """Where the smallest and the largest value are."""
-    return ("least", int(values.argmin())), ("most", int(values.argmax()))
+def _ends(values: Array, place: Callable[[int], str]) -> str:
+    """The smallest and the largest of ``values``, and the ``place`` of each."""
+    ends = []
+    for word, k in (("least", int(values.argmin())), ("most", int(values.argmax()))):
+        ends.append(f"{word}, {style.number(values.flat[k])}, at {place(k)}")
+    return ", ".join(ends)
 
 
 # Maps

@@ -426,7 +426,7 @@ def hull_json(
         "turn": 1,
         "selected": "",
         "tells": False,
-        "hue": style.readable(style.family_hues()["hkl"], dark),
+        "hue": style.family_shade("hkl", 0, dark),
     }
 
 
@@ -466,7 +466,7 @@ def hull_graph(
         sizes.append(max(SMALLEST, LARGEST * math.sqrt(share)))
     filled = {
         "size": sizes,
-        "color": style.readable(style.family_hues()["hkl"], dark),
+        "color": style.family_shade("hkl", 0, dark),
         "opacity": 1.0,
         "line": {"color": tone.ink, "width": outline_widths},
     }

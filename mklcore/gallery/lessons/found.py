@@ -132,7 +132,7 @@ def drawn(
 ) -> Json:
     """What the players of a lesson show, by their places, as the ``layout`` of its text says."""
     if result.hull is not None:
-        hue = style.readable(style.family_hues()["hkl"], dark)
+        hue = style.family_shade("hkl", 0, dark)
         return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
     said = []
     labels = []
