@@ -157,6 +157,7 @@ ONE = np.eye(4)[None]
      r"'edges': \(2, 3\)}; expected numbers {'K': 'mnn', 'edges': 'a2'}"),
     (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 4]])}, DataError, "whole numbers from 0 to 3"),
     (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 0.5]])}, DataError, "whole numbers from 0 to 3"),
+    (proteins.network, "metabolic", {"K": ONE, "edges": np.zeros((0, 2))}, DataError, "whole numbers from 0 to 3"),
     (smkl.mass_spectra, "ovarian", {"X": np.zeros((4, 3)), "y": np.zeros(3)}, DataError,
      r"ovarian\.npz holds arrays {'X': \(4, 3\), 'y': \(3,\)}"),
     (smkl.mass_spectra, "ovarian", {"X": np.full((4, 3), "a"), "y": np.zeros(4)}, DataError, "expected numbers"),

@@ -251,7 +251,7 @@ def network(line: TableLine) -> tuple[Array, Array]:
     K = _kernels(name, K)
     n = K.shape[1]
     is_inside = (edges >= 0) & (edges < n) & (edges == np.round(edges))
-    if not is_inside.all():
+    if not edges.size or not is_inside.all():
         raise DataError(f"{name}: edges must be pairs of whole numbers from 0 to {n - 1}.")
     edges = edges.astype(int)
     related = np.zeros((n, n))
