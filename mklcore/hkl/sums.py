@@ -26,7 +26,6 @@ count twice.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -54,62 +53,29 @@ class Plan(NamedTuple):
     products follow.
 
     ``levels`` (k, 2) holds the variable and level of every level that is used. ``products`` (k, 2)
-    holds the two earlier vectors of every product. A row of ``single`` (k, 3) holds two vectors and
-    the node whose form is their inner product. A row of ``fours`` (k, 9) holds one vector, four
-    others, and the nodes of their four inner products, so that the first vector is read only once.
-    ``n_vectors`` counts all vectors.
+    holds the two earlier vectors of every product, ``factors`` (k, 2) the two vectors whose inner
+    product is the form of each node. ``n_vectors`` counts all vectors.
     """
 
     levels: Indices
     products: Indices
-    single: Indices
-    fours: Indices
+    factors: Indices
     n_vectors: int
 
     @property
     def entries(self) -> int:
         """How many entries of the triangle one call of the compiled function should handle."""
         sources = 6 * len(self.levels) + 2 * len(self.products)
-        return max(1, _CHUNK // (sources + len(self.single) + 3 * len(self.fours)))
+        return max(1, _CHUNK // (sources + len(self.factors)))
 
 
 def plan_forms(nodes: Sequence[Node], p: int, q: int, constant: Mask) -> Plan:
     """Plan the forms of ``nodes``; where ``constant[i]``, level zero of variable i is skipped."""
     planner = _Planner(p, q, constant.tolist())
     factors = [planner.factors(node) for node in nodes]
-    single, fours = _grouped(factors)
-    return Plan(
-        _table(list(planner.levels), 2),
-        _table(planner.products, 2),
-        _table(single, 3),
-        _table(fours, 9),
-        1 + p * (q + 1) + len(planner.products),
-    )
-
-
-def _table(rows: Sequence[Any], width: int) -> Indices:
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
-
-
-def _grouped(
-    factors: Sequence[tuple[int, int]],
-) -> tuple[list[list[int]], list[list[int]]]:
-    """The rows of ``single`` and of ``fours`` of a plan: pairs that share a vector, by four."""
-    uses = Counter(vector for pair in factors for vector in pair)
-    partners = defaultdict[int, list[tuple[int, int]]](list)
-    for place, pair in enumerate(factors):
-        rare, common = sorted(pair, key=uses.__getitem__)
-        partners[common].append((rare, place))
-    single = list[list[int]]()
-    fours = list[list[int]]()
-    for common, pairs in partners.items():
-        whole = len(pairs) - len(pairs) % 4
-        for start in range(0, whole, 4):
-            vectors, places = zip(*pairs[start : start + 4], strict=True)
-            fours.append([common, *vectors, *places])
-        for rare, place in pairs[whole:]:
-            single.append([common, rare, place])
-    return single, fours
+    parts = list(planner.levels), planner.products, factors
+    levels, products, inner = (np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in parts)
+    return Plan(levels, products, inner, 1 + p * (q + 1) + len(planner.products))
 
 
 class _Planner:
@@ -237,7 +203,7 @@ def streamed_forms(
             pulse()
             stop = row + ROWS * (1 + plan.entries // (ROWS * (n - row)))
             add_forms(
-                row, min(stop, n), n, vectors, dual, shares, columns, *levels[1:], *plan[:4], out
+                row, min(stop, n), n, vectors, dual, shares, columns, *levels[1:], *plan[:3], out
             )
             row = stop
         found.append(out)
@@ -259,8 +225,7 @@ def add_forms(
     blocks: Array,
     levels: Indices,
     products: Indices,
-    single: Indices,
-    fours: Indices,
+    factors: Indices,
     out: Array,
 ) -> None:
     """Add rows ``first`` to ``stop`` - 1 of the triangle to the forms ``out`` of a ``Plan``.
@@ -298,15 +263,8 @@ def add_forms(
             size *= ROWS
             for k in range(products.shape[0]):
                 _multiply(vectors, n_known + k, products[k, 0], products[k, 1], size)
-            for k in range(single.shape[0]):
-                out[single[k, 2]] += _inner(
-                    vectors,
-                    single[k, 0],
-                    single[k, 1],
-                    size,
-                )
-            for k in range(fours.shape[0]):
-                _add_four(vectors, fours[k], size, out)
+            for k in range(factors.shape[0]):
+                out[k] += _inner(vectors, factors[k, 0], factors[k, 1], size)
 
 
 @jit_helper({"reassoc", "contract"})
@@ -382,27 +340,6 @@ def _inner(vectors: Array, left: int, right: int, size: int) -> float:
     for k in range(size):
         total += vectors[left, k] * vectors[right, k]
     return total
-
-
-@jit_helper({"reassoc", "contract"})
-def _add_four(vectors: Array, row: Indices, size: int, out: Array) -> None:
-    """Add the inner products of one vector with four others to the forms of four nodes."""
-    common = row[0]
-    a = row[1]
-    b = row[2]
-    c = row[3]
-    d = row[4]
-    by_a = by_b = by_c = by_d = 0.0
-    for k in range(size):
-        x = vectors[common, k]
-        by_a += x * vectors[a, k]
-        by_b += x * vectors[b, k]
-        by_c += x * vectors[c, k]
-        by_d += x * vectors[d, k]
-    out[row[5]] += by_a
-    out[row[6]] += by_b
-    out[row[7]] += by_c
-    out[row[8]] += by_d
 
 
 # Single nodes
