@@ -10,29 +10,13 @@ from mklcore.arrays import Array
 from mklcore.kernels.grams import SAME_SCALE, duplicates
 from mklcore.kernels.operators import Capability, KernelOperator
 
-_LOOKED_AT = 40  # rows on which kernels are compared first
-_MAYBE_SAME = 1e-8
-
 
 def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
     """Groups of copies among kernels that are not stored: copies have equal forms at every vector,
     and others at no random one.
-
-    A vector that is zero on most rows is cheap to ask for, and leaves few kernels to ask more
-    about.
     """
     random = np.random.default_rng(0)
-    n = rows.n_samples
-    hint = np.zeros(n)
-    hint[random.permutation(n)[:_LOOKED_AT]] = random.standard_normal(min(n, _LOOKED_AT))
-    found = rows.quad(hint)
-    order = np.argsort(found, kind="stable")
-    near = np.diff(found[order]) <= _MAYBE_SAME * found[order][1:]
-    is_near = np.append(near, False) | np.append(False, near)
-    asked = np.sort(order[is_near])
-    if not asked.size:
-        return ()
-    forms = np.array([rows.quad(random.standard_normal(n), asked) for _ in range(2)])
+    forms = np.array([rows.quad(random.standard_normal(rows.n_samples)) for _ in range(2)])
     groups: list[list[int]] = []
     for m in np.argsort(forms[0], kind="stable").tolist():
         if groups:
@@ -41,8 +25,7 @@ def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
                 groups[-1].append(m)
                 continue
         groups.append([m])
-    found_groups = [tuple(asked[sorted(members)].tolist()) for members in groups]
-    return tuple(sorted(members for members in found_groups if len(members) > 1))
+    return tuple(sorted(tuple(sorted(members)) for members in groups if len(members) > 1))
 
 
 def without_copies(
