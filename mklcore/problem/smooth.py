@@ -60,13 +60,9 @@ def solve_ridges(K: Array | WeightedSum, tasks: Sequence[MachineTask]) -> list[S
     total = DenseSum(K) if isinstance(K, np.ndarray) else K
     first = tasks[0]
     targets = np.column_stack([task.y for task in tasks])
-    duals, intercepts = solve_bordered(total, targets, 1.0 / first.C, first.fit_intercept)
-    decisions = total.matvec(duals).T.copy()
-    found = []
-    for task, a, f, b in zip(tasks, duals.T.copy(), decisions, intercepts.tolist(), strict=True):
-        objective, gap = task.gap(a, f, b)
-        found.append(Solution(a, b, f, objective, gap, 0.5 * float(a @ f), 1))
-    return found
+    duals, _ = solve_bordered(total, targets, 1.0 / first.C, first.fit_intercept)
+    parts = zip(tasks, duals.T.copy(), total.matvec(duals).T.copy(), strict=True)
+    return [task.solution(a, f, 1) for task, a, f in parts]
 
 
 def solve_bordered(
