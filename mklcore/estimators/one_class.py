@@ -115,7 +115,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def _target(self, y: Any) -> Array:
         """All rows belong to one class."""
-        return np.ones(len(y))
+        return np.ones(len(np.asarray(y)))
 
     def along(
         self,
