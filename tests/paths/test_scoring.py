@@ -212,7 +212,7 @@ def test_what_cannot_be_scored_or_crossed_is_refused(table):
         return lambda: cross_validate_path(numbers, X, y, **asked)
 
     refused(
-        (scored_by("acuracy"), "no scorer 'acuracy'"),
+        (scored_by("acuracy"), "a scorer of scikit-learn or its name; got 'acuracy'"),
         (scored_by(3), "a scorer of scikit-learn or its name"),
         (scored_by("neg_log_loss"), "cannot judge"),
         (
