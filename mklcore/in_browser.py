@@ -74,7 +74,7 @@ class OpenedTable:
         """The answer about one target: sentence, notes, the page that moves, and what a row holds.
 
         ``row_groups`` names the column whose rows are held out together; ``tell(done, total,
-        stage)`` hears of stages.
+        stage)`` is called as a stage ends.
         """
 
         def tick(done: int, total: int) -> None:
