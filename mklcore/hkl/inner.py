@@ -178,7 +178,8 @@ class ColumnSum:
     def _factor_by_qr(self, root: Array) -> Callable[[Array], Array]:
         """With A = diag(h)^(-1/2) B and [A; I] = [Q; P] R the inverse is h^(-1/2) (I - QQ') h^(-1/2)."""
         A = (self.scaled.T / root).T
-        Q = np.linalg.qr(np.vstack([A, np.eye(A.shape[1])]))[0][: len(A)]
+        stacked = np.vstack([A, np.eye(A.shape[1])])
+        Q = np.linalg.qr(stacked)[0][: len(A)]
 
         def solve(right: Array) -> Array:
             shrunk = right.T / root

@@ -61,7 +61,8 @@ def solve_ridges(K: Array | WeightedSum, tasks: Sequence[MachineTask]) -> list[S
     first = tasks[0]
     targets = np.column_stack([task.y for task in tasks])
     duals, _ = solve_bordered(total, targets, 1.0 / first.C, first.fit_intercept)
-    parts = zip(tasks, duals.T.copy(), total.matvec(duals).T.copy(), strict=True)
+    decisions = total.matvec(duals).T.copy()
+    parts = zip(tasks, duals.T.copy(), decisions, strict=True)
     return [task.solution(a, f, 1) for task, a, f in parts]
 
 
@@ -73,7 +74,8 @@ def solve_bordered(
     """
     if not is_free:
         return total.solve(right, shift), np.zeros(right.shape[1])
-    solved = total.solve(np.column_stack([right, np.ones(len(right))]), shift)
+    sides = np.column_stack([right, np.ones(len(right))])
+    solved = total.solve(sides, shift)
     ones = solved[:, -1:]
     b: Array = solved[:, :-1].sum(axis=0) / ones.sum()
     a = solved[:, :-1] - b * ones

@@ -141,9 +141,11 @@ class FunctionalGreedy(Method[Gradients]):
         _, objective = self._read(best.selected or (), best.dual)
         value = None
         if dual_point is not None:
-            is_feasible = self.kernels.quad(dual_point).max() <= (self.lam * (1.0 + SLACK)) ** 2
-            value = self._dual(dual_point) if is_feasible else -np.inf
-        return Certificate(objective, value, floor=1e-15 * float(self.y @ self.y) / self.y.size)
+            limit = self.lam * (1.0 + SLACK)
+            largest = self.kernels.quad(dual_point).max()
+            value = self._dual(dual_point) if largest <= limit**2 else -np.inf
+        energy = float(self.y @ self.y) / self.y.size
+        return Certificate(objective, value, floor=1e-15 * energy)
 
     def _point(self, chosen: tuple[int, ...], pick: int | None) -> GreedyIterate:
         """The minimiser on ``chosen``, from where the last one was, and what it proves."""
@@ -163,8 +165,10 @@ class FunctionalGreedy(Method[Gradients]):
         self._gradients = np.sqrt(forms) / n
         expected = self._value(r, t * self._gradients[own] / self.lam)
         # rounding of the forms counts against the bound
-        rounded = forms + np.finfo(float).eps * (self._roots @ np.abs(r)) ** 2
-        share = min(1.0, self.lam * n / np.sqrt(max(float(rounded.max()), 1e-300)))
+        sizes = self._roots @ np.abs(r)
+        rounded = forms + np.finfo(float).eps * sizes**2
+        largest = max(float(rounded.max()), 1e-300)
+        share = min(1.0, self.lam * n / np.sqrt(largest))
         theta = (share / n) * r
         lower = self._dual(theta)
         is_carried = abs(objective - expected) <= CARRIED * objective
@@ -191,13 +195,16 @@ class FunctionalGreedy(Method[Gradients]):
         for _ in range(STEPS):
             V = self.kernels.matvec(alpha, chosen)
             q = V @ alpha
-            off = float(np.where(t > 0.0, np.abs(q - 1.0), q - 1.0).max(initial=0.0))
+            excess = q - 1.0
+            missing = np.where(t > 0.0, np.abs(excess), excess)
+            off = float(missing.max(initial=0.0))
             is_at_its_digits = before <= off < ROUNDED
             if off <= FLAT or is_at_its_digits:
                 break
             before = off
             # q^(-1/2) is nearly straight in t: Newton's step on it goes far enough at once
-            slopes = np.where(q > 1.0, 2.0 * q * (1.0 - np.sqrt(q)), 1.0 - q)
+            steeper = 2.0 * q * (1.0 - np.sqrt(q))
+            slopes = np.where(q > 1.0, steeper, -excess)
             way = least_in_model(2.0 * V @ solve(V.T), slopes, t) - t
             length = 1.0
             trial = self._at(chosen, t + way)
@@ -228,7 +235,8 @@ class FunctionalGreedy(Method[Gradients]):
         return norms, self._value(self.y - f, norms)
 
     def _value(self, r: Array, norms: Array) -> float:
-        return 0.5 * float(r @ r) / self.y.size + self.lam * float(norms.sum())
+        errors = 0.5 * float(r @ r) / self.y.size
+        return errors + self.lam * float(norms.sum())
 
     def _dual(self, theta: Array) -> float:
         return float(theta @ self.y - 0.5 * self.y.size * (theta @ theta))
@@ -253,7 +261,8 @@ def least_in_model(hessian: Array, slopes: Array, start: Array) -> Array:
     model.flat[:: sizes.size + 1] += DAMPING
     R = np.linalg.cholesky(model).T
     wanted = (hessian @ start - slopes) / sizes
-    found: Array = nnls(R, scipy.linalg.solve_triangular(R, wanted, trans=1))[0]
+    target = scipy.linalg.solve_triangular(R, wanted, trans=1)
+    found: Array = nnls(R, target)[0]
     return found / sizes
 
 
