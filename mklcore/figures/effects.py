@@ -17,6 +17,7 @@ from mklcore.figures.style import Figure, Json, Texts, floats
 SPLIT = 0.26  # share of the height for the histogram below a curve
 TITLE_LETTERS = 22  # of a line beside a curve, which has more than half of the height
 N_BINS = 30
+MOST_VALUES = 40  # whole numbers that have a bar each in a histogram
 MOST_POINTS = 400
 MILLISECONDS = 86_400_000  # of a day
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
@@ -193,7 +194,7 @@ def _curve_above_rows(
         ),
     )
     known = floats(axis.rows)
-    counts, edges = np.histogram(known, bins=N_BINS)
+    counts, edges = np.histogram(known, bins=histogram_bins(known))
     middles = (edges[:-1] + edges[1:]) / 2
     widths = np.diff(edges)
     if axis.is_date:
@@ -201,6 +202,15 @@ def _curve_above_rows(
         widths = widths * MILLISECONDS
     row_hover = f"{place}: %{{y}} rows<extra></extra>"
     return figure.add_bar(x=middles, y=counts, width=widths, hovertemplate=row_hover, **rows)
+
+
+def histogram_bins(rows: Array) -> Any:
+    """One bin per value of a few whole numbers, where equal bins would be empty in turn."""
+    low = float(rows.min())
+    high = float(rows.max())
+    if high - low < MOST_VALUES and bool((rows == np.round(rows)).all()):
+        return np.arange(low - 0.5, high + 1.0)
+    return N_BINS
 
 
 def _dates(days: Any) -> Any:
