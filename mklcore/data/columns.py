@@ -66,7 +66,7 @@ def order_of(labels: Labels) -> str:
     return DAY if first > 12 or (has_dots and not second > 12) else MONTH
 
 
-def parts_of(labels: Labels, order: str) -> Array:
+def date_parts(labels: Labels, order: str) -> Array:
     """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
     from pandas import to_datetime  # not at start-up
 
@@ -547,7 +547,7 @@ def _note_on_order(profiles: Sequence[Profile]) -> list[str]:
             continue
         rows = np.unique(np.linspace(0, len(item.values) - 1, DATED).astype(int))
         dates = item.values[rows]
-        days = parts_of(dates, order_of(dates))[:, PARTS.index("day")]
+        days = date_parts(dates, order_of(dates))[:, PARTS.index("day")]
         if newest := newest_rows(days[np.isfinite(days)], LEAST_DATES):
             text = (
                 f"The rows are in the order of '{item.name}'. Where later rows are to be "
@@ -608,7 +608,7 @@ def hold_dates(values: Cells) -> bool:
     dates = sum(map(bool, map(DATE.match, first.tolist())))
     if dates <= 0.95 * len(first):
         return False
-    exists = np.isfinite(parts_of(first, order_of(first))[:, 0])
+    exists = np.isfinite(date_parts(first, order_of(first))[:, 0])
     return bool(exists.mean() > 0.5)
 
 

@@ -28,12 +28,12 @@ from mklcore.data.columns import (
     Sentinel,
     as_texts,
     clean_name,
+    date_parts,
     distinct_names,
     looks_like_id,
     missing_cells,
     notes_on_use,
     order_of,
-    parts_of,
     profile,
     rows_together,
     sentinel_note,
@@ -680,7 +680,7 @@ def _category_features(name: str, labels: Labels) -> list[Feature]:
 def _date_features(name: str, labels: Labels) -> list[Feature]:
     """The parts of a column of dates that vary on the training table."""
     order = order_of(labels)
-    parts = parts_of(labels, order)
+    parts = date_parts(labels, order)
     is_date = ~np.isnan(parts[:, 0])
     lenient = not is_date[labels != ""].all()
     found = []
@@ -911,7 +911,7 @@ def _dates(features: Sequence[Feature], cells: Cells, decimal: str, notes: list[
     first = features[0]
     labels = _labels(cells)
     order = first.known[0]
-    parts = parts_of(labels, order)
+    parts = date_parts(labels, order)
     strange = np.flatnonzero(np.isnan(parts[:, 0]) & (labels != ""))
     if strange.size and not first.lenient:
         raise DataError(

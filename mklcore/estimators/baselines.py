@@ -202,7 +202,7 @@ class _BestKernel(_OnStacks):
         bounds = np.full((M, len(targets)), -np.inf)
         if self.sample_weight_ is None:
             for row, kernel, own in zip(bounds, stack.values, duals, strict=True):
-                row[:] = self._proved(kernel, own, targets)
+                row[:] = self._lower_bounds(kernel, own, targets)
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
         while True:
             totals = bounds.sum(axis=1)
@@ -223,7 +223,7 @@ class _BestKernel(_OnStacks):
         self.n_solves_ = sum(fit.solves for own in fits for fit in own)
         self._carry = duals
 
-    def _proved(
+    def _lower_bounds(
         self,
         kernel: Array,
         duals: list[Array],

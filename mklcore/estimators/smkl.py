@@ -140,7 +140,9 @@ class _SMKLBase(KernelSettings, _Selection):
         self.mean_kernels_ = float(is_used.sum(axis=1).mean())
 
 
-class _SMKLOfTwo(_SMKLBase, KernelClassifier):
+class _SMKLOfPairs(_SMKLBase, KernelClassifier):
+    """Classes in pairs, one problem each, joined by votes."""
+
     def _problems(self, y: Array) -> list[tuple[Any, Array, str]]:
         self.pairs_ = tuple(combinations(range(self.classes_.size), 2))
         if len(self.pairs_) == 1:
@@ -182,7 +184,7 @@ def group_sizes(stack: GramStack) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class SMKLClassifier(_SMKLOfTwo):
+class SMKLClassifier(_SMKLOfPairs):
     """Sparse MKL for two classes, or one-vs-one with its own kernels for every pair of classes.
 
         min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b

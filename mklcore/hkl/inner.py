@@ -25,7 +25,7 @@ h_v = sum_w kappa_vw zeta_w a_w:
 
 Second derivatives:
 
-    d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a),   C = K + n lam / W,
+    d2F / dzeta_w dzeta_u = lam (K_w a)'S^{-1}(K_u a),   S = K + n lam / W,
 
 with the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and
 the curvature of the interior point for the hinge.
@@ -380,7 +380,7 @@ class _HingeMachine:
 
 
 @dataclass(frozen=True, eq=False)
-class Inner:
+class HullState:
     """The state of an iterate on a hull.
 
     Shares ``x`` (m,) and their ``h`` (m,), the solved ``machine``, the ``bound`` on Omega*_J^2,
@@ -405,7 +405,7 @@ class Inner:
         return gap / max(abs(self.value), np.finfo(float).tiny)
 
 
-class Reduced:
+class HullProblem:
     """Problem (3) on the hull ``nodes``: from shares x to a certified point."""
 
     def __init__(
@@ -440,12 +440,12 @@ class Reduced:
             objective,
             proved.value,
             abs(objective),
-            state=Inner(x, h, point, bound, omega, norms, proved.value, value),
+            state=HullState(x, h, point, bound, omega, norms, proved.value, value),
             dual_point=proved.point,
         )
 
 
-class EtaFixedPoint(Method[Inner]):
+class EtaFixedPoint(Method[HullState]):
     """The fixed point of the weights, from shares ``x`` (m,) and a warm ``dual`` (n,).
 
     ``sharpest`` is the iterate whose own gap is smallest: the search continues with its dual.
@@ -457,7 +457,7 @@ class EtaFixedPoint(Method[Inner]):
 
     def __init__(
         self,
-        problem: Reduced,
+        problem: HullProblem,
         x: Array,
         dual: Array | None,
         *,
@@ -530,7 +530,7 @@ class Barrier(EtaFixedPoint):
             length *= 0.5
         return self._fixed_point(last)
 
-    def _next_tau(self, state: Inner) -> float:
+    def _next_tau(self, state: HullState) -> float:
         """A share of the gap; the barrier is lowered only where the gap is about m tau."""
         size = state.x.size
         gap = max(state.value - state.dual_objective, 1e-16 * abs(state.value))
@@ -565,7 +565,7 @@ class Barrier(EtaFixedPoint):
 
 
 def solve_reduced(
-    problem: Reduced, x: Array, dual: Array | None, *, tol: float
+    problem: HullProblem, x: Array, dual: Array | None, *, tol: float
 ) -> tuple[AnyIterate, int]:
     """Solve problem (3) to a relative gap of ``tol``, from shares ``x`` (m,).
 

@@ -53,7 +53,7 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import never_asked
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, Node, NodeWeights
-from mklcore.hkl.inner import HullTask, Inner, Reduced, solve_reduced
+from mklcore.hkl.inner import HullProblem, HullState, HullTask, solve_reduced
 from mklcore.problem.driver import EXACT, ROUNDING, AnyIterate, Certificate, Method, Status, Trace
 from mklcore.problem.losses import total_loss
 
@@ -370,7 +370,7 @@ class SearchPoint:
     """
 
     nodes: tuple[Node, ...]
-    inner: Inner
+    inner: HullState
     sources: dict[Node, float]
     visited: int = 0
     visited_on_path: int = 0
@@ -582,7 +582,7 @@ class HullSearch(Method[object]):
         nodes = sorted(self.hull.members, key=self.design.order.rank)
         x = np.array([shares.get(node, 0.0) for node in nodes])
         x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
-        problem = Reduced(self.design, self.task, nodes, self.weights)
+        problem = HullProblem(self.design, self.task, nodes, self.weights)
         point, solves = solve_reduced(problem, x, dual, tol=tol)
         self._certified = False
         self._wanted = []
@@ -643,7 +643,7 @@ class HullSearch(Method[object]):
 
     def _threshold(self, point: AnyIterate) -> float:
         """The largest Omega*(a)^2 with which the full gap is within the tolerance."""
-        inner: Inner = point.state.inner
+        inner: HullState = point.state.inner
         allowed = self.tol * abs(point.objective) * (1.0 - 1e-9)
         spare = allowed - (point.objective - inner.dual_objective)
         return inner.bound + 2.0 * spare / self.task.lam

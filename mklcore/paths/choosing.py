@@ -26,7 +26,7 @@ from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.errors import DataError, KernelError, ParameterError, Progress, warn_short
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive
-from mklcore.paths.folds import cut, each, is_parallel, parts_of
+from mklcore.paths.folds import cut, each, fold_pairs, is_parallel
 from mklcore.paths.path import (
     PATH_ATTRIBUTES,
     Path,
@@ -281,7 +281,7 @@ def cross_validate_path(
     axes = _axes(estimator, {param: values} if params is None else params)
     check_scoring(estimator, scoring)
     target = np.asarray(y)
-    parts, notes = parts_of(estimator, X, target, n_splits, seed, cv)
+    parts, notes = fold_pairs(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
     names, grids = zip(*axes, strict=True)
     run = partial(_fold, estimator, target, axes, scoring)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def parts_of(
+def fold_pairs(
     estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any
 ) -> tuple[list[tuple[Indices, Indices]], tuple[str, ...]]:
     """Training rows and held-out rows of every fold, by ``cv`` or as ``n_splits`` folds.
