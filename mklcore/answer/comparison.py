@@ -92,7 +92,9 @@ class Comparison:
         named = [
             name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)
         ]
-        parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
+        by_folds = " by folds" * any(one.place == "ahead" for one in others)
+        best = f"{name(first.name)} is best{by_folds}"
+        parts = [f"{joined(named)} are level" if len(named) > 1 else best]
         if needs:
             parts.append(
                 f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for "

@@ -30,7 +30,7 @@ from tests.helpers.refusals import data_error
         (
             [(0, 4), (0.2, 4), (0.3, 4), (-0.1, 4)],
             {},
-            "a is best; b and c are behind by 20.0 points and 30.0 points; d is ahead by "
+            "a is best by folds; b and c are behind by 20.0 points and 30.0 points; d is ahead by "
             "10.0 points (137 held-out rows).",
         ),
         (
