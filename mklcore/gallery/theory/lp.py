@@ -151,7 +151,16 @@ def lp_risk_bound(
 
 
 def lp_margin_bound(
-    margin_risk: float, p: float, M: int, n: int, *, margin: float = 1.0, **options: Any
+    margin_risk: float,
+    p: float,
+    M: int,
+    n: int,
+    *,
+    margin: float = 1.0,
+    B: float = 1.0,
+    R: float = 1.0,
+    delta: float = 0.05,
+    conservative: bool = False,
 ) -> float:
     """Bound the error of a classifier with probability 1 - ``delta`` (Corollary 11, (36)):
 
@@ -172,8 +181,14 @@ def lp_margin_bound(
         Number of rows, from 1.
     margin : float, default 1.0
         Margin, > 0, fixed beforehand.
-    options
-        ``B``, ``R``, ``delta`` and ``conservative``, as ``lp_risk_bound`` has them.
+    B : float, default 1.0
+        Bound on the block norm of the model, fixed before the rows are seen.
+    R : float, default 1.0
+        Bound on the norm of a row in every feature space, > 0.
+    delta : float, default 0.05
+        Probability with which the bound may fail, in (0, 1).
+    conservative : bool, default False
+        Whether constants are rounded up to those for which the inequality is quoted.
 
     Returns
     -------
@@ -182,4 +197,14 @@ def lp_margin_bound(
     """
     if not margin > 0:
         raise ParameterError(f"margin must be above 0; got {margin!r}.")
-    return lp_risk_bound(margin_risk, p, M, n, lipschitz=1.0 / margin, **options)
+    return lp_risk_bound(
+        margin_risk,
+        p,
+        M,
+        n,
+        lipschitz=1.0 / margin,
+        B=B,
+        R=R,
+        delta=delta,
+        conservative=conservative,
+    )
