@@ -14,7 +14,6 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 1
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
