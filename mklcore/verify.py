@@ -179,7 +179,7 @@ def _as_read_by(model: Any, data: Dataset) -> Dataset:
         )
     places = [data.feature_names.index(name) for name in names]
     # longer rows are none that the model was fitted on
-    room = (model.n_features_in_ - len(names)) // max(len(strings), 1)
+    room = (model.n_features_in_ - len(names)) // len(strings) if strings else 0
     sequences: Any = [(name, [one[:room] for one in rows]) for name, rows in data.sequences]
     texts: Any = [(name, cut(rows, room)) for name, rows in data.texts]
     return Dataset(
@@ -190,7 +190,7 @@ def _as_read_by(model: Any, data: Dataset) -> Dataset:
         class_names=data.class_names,
         sequences=tuple(column for column in sequences if column[0] in strings),
         texts=tuple(column for column in texts if column[0] in strings),
-        width=room if strings else 0,
+        width=room,
     )
 
 

@@ -601,7 +601,7 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
         except (MKLError, AttributeError) as error:
             st.caption(plain(error))
             return
-        bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
+        bins = keep("bins", lambda: reliability(sure[:, -1], np.asarray(rows.y == classes[-1])))
         figure(keep, partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration")
         st.caption(
             "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "

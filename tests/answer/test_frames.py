@@ -115,7 +115,8 @@ def test_rows_that_belong_together_are_held_out_together(hold_out):
     assert all(
         (owners == owner).sum() == (few.row_groups == owner).sum() for owner in set(few.row_groups)
     )
-    for train, held in mkl.paths.folds.fold_pairs(mkl.LpMKLClassifier(), data, data.y, 5, 0, None):
+    pairs, _ = mkl.paths.folds.fold_pairs(mkl.LpMKLClassifier(), data, data.y, 5, 0, None)
+    for train, held in pairs:
         assert not set(owners[train]) & set(owners[held])
     with data_error("belong together have 0 owners that can be held out"):
         data.with_row_groups(np.zeros(150)).split(0.2, hold_out=hold_out)

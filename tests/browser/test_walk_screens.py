@@ -109,7 +109,7 @@ def window(server, chromium, guests):
     visitor.close()
 
 
-@every("page, size, theme", zip(PAGES, cycle((WIDE, NARROW, NARROW, WIDE)), cycle(THEMES)))
+@every("page, size, theme", zip(PAGES.values(), cycle((WIDE, NARROW, NARROW, WIDE)), cycle(THEMES)))
 def test_every_page_fits_its_screen_and_is_seen_in_its_theme(server, window, page, size, theme):
     """By the menu, as a person goes. Over the pages every size is met in both themes."""
     resize(window, *WIDE)  # a narrow window has no menu to go on by

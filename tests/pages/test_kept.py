@@ -299,4 +299,4 @@ def test_a_step_back_is_read_however_soon_and_a_link_that_was_behind_is_put_righ
     app.query_params["data"] = "iris"
     quiet(app.run())
     assert memory(app).params.data == app.query_params["data"] == data
-    assert stepped_back or len(memory(app).steps.past) == 1
+    assert stepped_back or len(memory(app).past) == 1
