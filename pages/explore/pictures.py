@@ -601,8 +601,12 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
         except (MKLError, AttributeError) as error:
             st.caption(plain(error))
             return
-        bins = keep("bins", lambda: reliability(sure[:, -1], np.asarray(rows.y == classes[-1])))
-        figure(keep, partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration")
+
+        def calibration(*, dark: bool) -> Any:
+            bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
+            return reliability_figure(*bins, names[-1], dark=dark)
+
+        figure(keep, calibration, "Calibration", "calibration")
         st.caption(
             "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
             "70 % of the rows."
