@@ -27,9 +27,11 @@ from mklcore.errors import DataError, Note, ParameterError, Repair
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# A date, and the hour, minute and second that may follow it.
+# A date, and the hour, minute and second that may follow it. A cell may be long and hostile: "+" after
+# a repetition keeps what was read, so that a text is read once.
 DATE = re.compile(
-    r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:[ T](\d{1,2}):\D*(\d{1,4})?\D*(\d{1,4})?.*)?\Z"
+    r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})"
+    r"(?:[ T](\d{1,2}):[^\d\n]*+(\d{1,4})?+[^\d\n]*+(\d{1,4})?+.*)?\Z"
 )
 _DATE_CELLS = 1000  # so many cells decide whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")

@@ -28,7 +28,7 @@ FEWEST_ROWS = 5
 DNA = "ACGTUNRYSWKMBDHV-"
 PROTEIN = "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
 SURE = 0.95  # words have a smaller share of the letters A, C, G, T, U and N than DNA
-_SEQUENCE = re.compile(r"[A-Z*\-]*[A-Z][A-Z*\-]*|[a-z*\-]*[a-z][a-z*\-]*")
+_SEQUENCE = re.compile(r"[*\-]*[A-Z][A-Z*\-]*|[*\-]*[a-z][a-z*\-]*")
 
 
 def checked(sequences: Any, n_rows: int, texts: Any = ()) -> tuple[Sequences, Sequences]:

@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -123,6 +124,15 @@ CELLS_OF = {  # what a column holds, and what a person reads there
     "名\nb": (pa.array(["é", "名", ""]), ["é", "名", ""]),
     "__index_level_0__": (pa.array([3, 1, 2]), None),
 }
+
+
+@every("cell", ["2020-01-01 10:" + "x" * 5000 + "\n1234y5678z\n1\n2", "A" * 60_000 + "1"])
+def test_long_cells_are_told_from_dates_and_sequences_in_one_pass(cell):
+    """This hangs where a pattern goes back over what it has read."""
+    texts = [cell, *(f"{cell[:40]}{k}" for k in range(17))]
+    data = read_table(pd.DataFrame({"text": texts, "x": range(18), "y": np.arange(18.0) % 7}), "y")
+    assert "text" not in dict(data.strings)
+    assert not any("Dates" in note or "sequences" in note for note in data.notes)
 
 
 def test_cells_of_every_type_come_out_as_a_person_reads_them():
