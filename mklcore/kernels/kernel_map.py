@@ -3,8 +3,8 @@
 A `KernelMap` consists of specs and plain arrays. It is all that a saved model needs to evaluate its
 kernels on new rows, with the columns, widths, centring and scales of the training rows.
 
-With r the row means of a training Gram matrix, g its grand mean and f its factors, a block K
-(n_new, n) of kernel values becomes
+With r the row means of a training Gram matrix, g its grand mean, f its factors and f' those of the
+new rows, a block K (n_new, n) of kernel values becomes
 
     K_ij <- (K_ij - mean_j K_ij - r_j + g) f'_i f_j
 
