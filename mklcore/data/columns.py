@@ -175,7 +175,7 @@ _DONE = {  # what becomes of columns of these kinds
 USES = ("number", "category", "left out")
 
 _HARD_SPACES = re.compile("[\u00a0\u202f\u2009]")
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _GROUPED = {  # by the decimal sign: thousands are set apart by the other one
     ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII),
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?", re.ASCII),

@@ -126,8 +126,15 @@ CELLS_OF = {  # what a column holds, and what a person reads there
 }
 
 
-@every("cell", ["2020-01-01 10:" + "x" * 5000 + "\n1234y5678z\n1\n2", "A" * 60_000 + "1"])
-def test_long_cells_are_told_from_dates_and_sequences_in_one_pass(cell):
+LONG_CELLS = (
+    "2020-01-01 10:" + "x" * 5000 + "\n1234y5678z\n1\n2",
+    "A" * 60_000 + "1",
+    "0" * 60_000 + "?",
+)
+
+
+@every("cell", LONG_CELLS)
+def test_long_cells_are_told_from_numbers_dates_and_sequences_in_one_pass(cell):
     """This hangs where a pattern goes back over what it has read."""
     texts = [cell, *(f"{cell[:40]}{k}" for k in range(17))]
     data = read_table(pd.DataFrame({"text": texts, "x": range(18), "y": np.arange(18.0) % 7}), "y")
